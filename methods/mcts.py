@@ -99,13 +99,15 @@ class Mcts(Method):
         if not paths:
             del self._pending[observation.configuration]
 
-    def _choose(self, node: Node | None, weights: Sequence[int]) -> int:
+    def _choose(self, node: Node | None, weights: Sequence[float]) -> int:
         """The option to take: one without a visit, drawn by its weight, else the open one with the highest bound."""
         options = range(len(weights))
         new = [option for option in options if node is None or option not in node.children]
         if node is None or new:
             shares = list(accumulate(weights[option] for option in new))
-            return new[bisect_right(shares, int(self._rng.integers(shares[-1])))]
+            total = shares[-1]  # rows are counted, priors are real
+            drawn = int(self._rng.integers(total)) if isinstance(total, int) else self._rng.random() * total
+            return new[min(bisect_right(shares, drawn), len(new) - 1)]
         enough = math.isqrt(self._root.visits)
         left = [option for option in options if node.children[option].asked < enough] or options
         return max(left, key=lambda option: node.children[option].bound(node.visits, self._exploration))

@@ -181,11 +181,12 @@ class ImageBenchmark(Benchmark):
 
         data = self.resident()
 
-        def train() -> Trained:
+        def train() -> tuple[Trained, float]:
             make = partial(self.networks.network, configuration)
-            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, state, until)
+            trained = training.train(make, data, self._recipe, self._epochs, self.batch, seed, state, until)
+            return trained, training.latency(trained.network, data)
 
-        trained = faults.guarded(train)
+        trained, latency = faults.guarded(train)
         return trained, {
             f"val-error@{self._epochs}": trained.val.error,
             "val-auc": trained.val.auc,
@@ -193,7 +194,7 @@ class ImageBenchmark(Benchmark):
             "test-auc": trained.test.auc,
             f"test-error-optimistic@{self._epochs}": trained.optimistic,
             "train_time": trained.seconds,
-            "latency": training.latency(trained.network, data),
+            "latency": latency,
             "peak_memory": trained.memory,
         }
 

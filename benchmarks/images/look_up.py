@@ -101,7 +101,8 @@ def _percentiles(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """The metrics of each cell, shape (cells, 1, 2); cells with equal means have the middle of their ranks."""
     from scipy.stats import rankdata  # a light command loads no SciPy
 
-    return np.stack([100 * (rankdata(means) - 0.5) / len(means), means], axis=1)[:, None]
+    ranks = rankdata(means, nan_policy="omit")  # a table may lack cells
+    return np.stack([100 * (ranks - 0.5) / np.isfinite(means).sum(), means], axis=1)[:, None]
 
 
 def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:

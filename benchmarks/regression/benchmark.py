@@ -40,7 +40,7 @@ class RegressionBenchmark(Benchmark):
     kind = "live"
 
     def __init__(self, path: str, target: str, steps: int | None = None) -> None:
-        self._path, self._target, self._steps = Path(path), target, steps or _STEPS
+        self._path, self._target, self._steps = path, target, steps or _STEPS
         self.name = f"mlp:{path}:{target}" + (f"@{steps}" if steps else "")
         self.family, self.search_space = f"mlp:{path}:{target}", "mlp"
         self.fidelities = () if steps else tuple(range(_CHECKS, _MOST_STEPS + 1, _CHECKS))
@@ -60,13 +60,13 @@ class RegressionBenchmark(Benchmark):
 
     @cached_property
     def _table(self) -> CsvData:
-        return read(self._path, self._target)
+        return read(Path(self._path), self._target)
 
     def seconds_each(self) -> float:
         return self._steps * _STEP_SECONDS
 
     def at(self, epochs: int) -> Benchmark:
-        return RegressionBenchmark(str(self._path), self._target, epochs)
+        return RegressionBenchmark(self._path, self._target, epochs)
 
     def make_ready(self) -> None:
         if importlib.util.find_spec("torch") is None:

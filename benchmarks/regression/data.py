@@ -81,10 +81,11 @@ def read(path: Path, target: str) -> CsvData:
     ends = (np.cumsum(_SHARES) * len(frame)).astype(int)
     rows = dict(zip(("train", "val", "test"), np.split(order, ends), strict=True))
     mean, deviation = numbers[rows["train"]].mean(0), numbers[rows["train"]].std(0)
+    varies = np.ptp(numbers[rows["train"]], axis=0) > 0  # the deviation of equal numbers may be 1e-17
     column = list(frame.columns).index(target)
-    if deviation[column] == 0:
+    if not varies[column]:
         raise UsageError(f"the target {target} of {path} has one value only: there is nothing to predict")
-    scaled = (numbers - mean) / np.where(deviation > 0, deviation, 1.0)
+    scaled = (numbers - mean) / np.where(varies, deviation, 1.0)
     others = np.arange(numbers.shape[1]) != column
     splits = {name: Samples(scaled[places][:, others], scaled[places, column]) for name, places in rows.items()}
     digest = hashlib.sha256(path.read_bytes() + target.encode()).hexdigest()

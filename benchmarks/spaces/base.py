@@ -34,7 +34,7 @@ class Space(Blockwise, ABC):
 
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
-        """A configuration drawn uniformly."""
+        """A random configuration: uniform, unless the space says otherwise (priors, programs)."""
 
     def sample_block(self, n: int, rng: Generator) -> Block | None:
         """The configurations that n calls of `sample` would draw from the same stream; None if there is no dense form.

@@ -22,6 +22,7 @@ from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential, substitution
 from nasbench.benchmarks.spaces.language.graph import Basic, Clause, D, Independent, Part, integer, ordinal, real
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.views import AsFlat
 
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause
@@ -48,7 +49,10 @@ def read(text: str) -> Program:
             conditions[condition["child"]].append(_by_value(condition, hyperparameters))
         for entry in hyperparameters.values():
             _maker(entry)  # raises now what making would raise later
-        return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
+        clauses = facts.get("forbiddens") or ()
+        for clause in clauses:
+            _check_clause(clause)
+        return Program(lambda: _written(hyperparameters, conditions, clauses))
     except (KeyError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
         raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
@@ -60,8 +64,11 @@ def write(space: Space) -> str:
     A hyper-parameter that depends on several others together is written as always active. ConfigSpace has no log scale
     and no prior for ordinal hyper-parameters: they are written into `meta`.
 
-    Raises UsageError for a space without a list of hyper-parameters, and for a clause about real numbers.
+    Raises UsageError for a space without a list of hyper-parameters, for one that is a list of rows, for a clause about
+    real numbers, and if a real number decides on other hyper-parameters.
     """
+    if isinstance(space, ListedSpace):
+        raise UsageError("this space is a list of rows, which ConfigSpace cannot say: it would write every combination")
     if not isinstance(space, AsFlat):
         raise UsageError("ConfigSpace needs a list of hyper-parameters, which this space does not have")
     flat = space.as_flat()
@@ -223,15 +230,37 @@ def _compared(kind: str, x: Any, facts: Facts) -> bool:
         "NEQ": lambda a, b: a != b,
         "LT": lambda a, b: a < b,
         "GT": lambda a, b: a > b,
+        "LE": lambda a, b: a <= b,
+        "GE": lambda a, b: a >= b,
     }
     if kind not in compare:
         raise unknown("kind of condition", kind, ["AND", "OR", "IN", *compare])
     return bool(compare[kind](x, facts["value"]))
 
 
+_COMPARED = ("IN", "EQ", "EQUALS", "NEQ", "LT", "GT", "LE", "GE")
+
+
+def _check_clause(clause: Facts) -> None:
+    """Raises UsageError for a forbidden clause of a kind that is not known here."""
+    if clause["type"] in _JOINED:
+        for part in clause["clauses"]:
+            _check_clause(part)
+    elif _plain(clause["type"]) not in _COMPARED:
+        raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
+
+
+_JOINED = ("AND", "OR")
+
+
+def _plain(kind: str) -> str:
+    """A kind of clause without what ConfigSpace 1.2 writes before it: CLAUSE_GT, RELATION_LE."""
+    return kind.removeprefix("CLAUSE_").removeprefix("RELATION_")
+
+
 def _about(clause: Facts) -> list[str]:
     """The hyper-parameters of a forbidden clause."""
-    if clause["type"] == "AND":
+    if clause["type"] in _JOINED:
         return list(dict.fromkeys(name for part in clause["clauses"] for name in _about(part)))
     return [clause["left"], clause["right"]] if clause["type"].startswith("RELATION") else [clause["name"]]
 
@@ -243,11 +272,11 @@ def _test(clause: Facts) -> Callable[..., bool]:
 
 def _is_forbidden(clause: Facts, values: Mapping[str, Any]) -> bool:
     kind = clause["type"]
-    if kind == "AND":
-        return all(_is_forbidden(part, values) for part in clause["clauses"])
+    if kind in _JOINED:
+        return (all if kind == "AND" else any)(_is_forbidden(part, values) for part in clause["clauses"])
     if kind.startswith("RELATION"):
-        return _compared(kind.removeprefix("RELATION_"), values[clause["left"]], {"value": values[clause["right"]]})
-    return _compared(kind, values[clause["name"]], clause)
+        return _compared(_plain(kind), values[clause["left"]], {"value": values[clause["right"]]})
+    return _compared(_plain(kind), values[clause["name"]], clause)
 
 
 def _same(value: Any) -> Any:

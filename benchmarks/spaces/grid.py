@@ -145,7 +145,7 @@ class GridSpace(FiniteSpace, blockwise=True):
 
     def as_sequence(self) -> GridWalk:
         """The view for methods that choose one value after the other."""
-        return GridWalk(self.sizes, ())
+        return GridWalk([(size, h.prior) for size, h in zip(self.sizes, self.hyperparameters, strict=True)], ())
 
     def describe(self) -> list[tuple[str, str, str]]:
         return [(h.name, h.kind, values_text(h)) for h in self.hyperparameters]
@@ -154,13 +154,16 @@ class GridSpace(FiniteSpace, blockwise=True):
 class GridWalk:
     """A configuration of a grid that is partly chosen (see `spaces.sequence.Walk`)."""
 
-    def __init__(self, sizes: tuple[int, ...], choices: Choices) -> None:
-        self._sizes, self.configuration = sizes, choices
-        self.options = sizes[len(choices)] if len(choices) < len(sizes) else 0
+    def __init__(self, choices: Sequence[tuple[int, Sequence[float]]], configuration: Choices) -> None:
+        """Each hyper-parameter with its number of values and their prior, which is empty if it is uniform."""
+        self._choices, self.configuration = choices, configuration
+        due: tuple[int, Sequence[float]] = (0, ())
+        if len(configuration) < len(choices):
+            due = choices[len(configuration)]
+        self.options = due[0]
         """Number of values of the next choice; 0 if no choice is left."""
-
-    weights: None = None
+        self.weights: Sequence[float] | None = due[1] or None
 
     def take(self, option: int) -> GridWalk:
         """This walk with one more choice: value number `option` of the next hyper-parameter."""
-        return GridWalk(self._sizes, (*self.configuration, option))
+        return GridWalk(self._choices, (*self.configuration, option))

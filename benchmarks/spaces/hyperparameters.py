@@ -12,6 +12,8 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
+_LARGEST, _LARGEST_INTEGER = 1e300, 2**62  # the ends of ranges from which NumPy can draw
+
 
 @dataclass(frozen=True)
 class Categorical:
@@ -98,6 +100,8 @@ def _check_range(hyperparameter: Float | Integer) -> None:
         raise UsageError(
             f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
         )
+    if max(-low, high) > (_LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST):
+        raise UsageError(f"the range of {hyperparameter.name} is too large to be drawn from: [{low}, {high}]")
 
 
 def _check_values(hyperparameter: Choice) -> None:

@@ -105,7 +105,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
         for name in names:
             if name not in values:
                 raise UsageError(f"{name} is missing; hyper-parameters: {', '.join(names)}")
-        row = self.find([coordinate(h, values[h.name]) for h in self.hyperparameters])
+        row = self.find([_number(h, values[h.name]) for h in self.hyperparameters])
         if row is None:
             raise UsageError(f"the table has no row with {values}")
         return row
@@ -319,6 +319,13 @@ def _scaled(h: Ordinal | Float | Integer, column: NDArray[np.number]) -> Array:
         return np.asarray(column / max(len(h.values) - 1, 1), float)
     low, high, x = (np.log(v) if h.log else np.asarray(v, float) for v in (h.low, h.high, column))
     return np.asarray((x - low) / (high - low))
+
+
+def _number(h: Hyperparameter, value: object) -> Coordinate:
+    """The coordinate of a value. Raises UsageError if it is no number where one is due."""
+    if isinstance(h, Float | Integer) and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {values_text(h)}")
+    return coordinate(h, value)
 
 
 def _value(h: Hyperparameter, x: float) -> object:

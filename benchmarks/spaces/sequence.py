@@ -16,7 +16,7 @@ class Walk(Protocol):
         """Number of values of the next choice; 0 if no choice is left."""
 
     @property
-    def weights(self) -> Sequence[int] | None:
+    def weights(self) -> Sequence[float] | None:
         """How often `Space.sample` takes each option, up to a factor; None if all equally often."""
 
     @property

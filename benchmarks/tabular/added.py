@@ -1,7 +1,7 @@
 """Metrics that a user adds to an existing table, such as latencies on devices: `<data>/columns/NAME/`.
 
-columns.json    the metrics, the number of configurations of the table, and the SHA-256 of the values (see
-                `description`)
+columns.json    the metrics, the number of configurations of the table and a digest of them in their order, and the
+                SHA-256 of the values (see `description`)
 <sha256>.npy    values, shape (configurations, metrics), NaN for missing values
 """
 
@@ -17,7 +17,9 @@ import numpy as np
 
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.imported import described, read_array, write_array
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
@@ -29,6 +31,14 @@ class Columns(NamedTuple):
     metrics: tuple[Metric, ...]
     values: Array
     """Shape (configurations, metrics); NaN for missing values."""
+    rows: str
+    """The digest of these configurations (`digest_of`)."""
+
+
+def digest_of(space: FiniteSpace) -> str:
+    """A digest of the configurations of a table in their order: values belong to them by number."""
+    points = space.points.tobytes() if isinstance(space, ListedSpace) else b""
+    return hashlib.sha256(json.dumps(space.describe()).encode() + points).hexdigest()[:32]
 
 
 def save(name: str, columns: Columns) -> Path:
@@ -38,14 +48,15 @@ def save(name: str, columns: Columns) -> Path:
     """
     folder = data_folder() / "columns" / name
     before = _kept(folder)
-    if before is not None and len(before[1]["metrics"]) and before[1]["size"] == len(columns.values):
+    if before is not None and len(before[1]["metrics"]) and before[1]["rows"] == columns.rows:
         earlier = [Metric(**metric) for metric in before[1]["metrics"]]
         names = {metric.name for metric in columns.metrics}
         stay = [i for i, metric in enumerate(earlier) if metric.name not in names]
         values = np.concatenate([read_array(folder, before[1]["values"])[:, stay], columns.values], axis=1)
-        columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values)
+        columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values, columns.rows)
     folder.mkdir(parents=True, exist_ok=True)
-    facts: dict[str, Any] = {"size": len(columns.values), "metrics": [described(metric) for metric in columns.metrics]}
+    facts: dict[str, Any] = {"size": len(columns.values), "rows": columns.rows}
+    facts["metrics"] = [described(metric) for metric in columns.metrics]
     facts["values"] = write_array(folder, columns.values)
     description.write(folder / "columns.json", facts)
     for path in folder.glob("*.npy"):
@@ -61,10 +72,10 @@ def add_to(table: TabularBenchmark) -> None:
         if kept is None:
             continue
         place, facts = kept
-        if facts["size"] != table.space.size:
+        if facts.pop("rows") != digest_of(table.space):  # it is no part of the checksum: the table's own stands for it
             raise UsageError(
-                f"{place} has metrics of {facts['size']:,} configurations, but {table.name} has {table.space.size:,}: "
-                "import them again, or delete that folder"
+                f"{place} has metrics of {facts['size']:,} other configurations than the {table.space.size:,} of "
+                f"{table.name}, or of an earlier nasbench: delete that folder, and import them again"
             )
         metrics = [Metric(**metric) for metric in facts["metrics"]]
         checksum = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
@@ -81,7 +92,7 @@ def names(table: str) -> set[str]:
 def _kept(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     try:
         facts = description.read(folder / "columns.json").facts
-        return folder, {name: facts[name] for name in ("size", "metrics", "values")}
+        return folder, {name: facts[name] for name in ("size", "metrics", "values")} | {"rows": facts.get("rows")}
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

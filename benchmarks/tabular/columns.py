@@ -11,7 +11,7 @@ import pandas as pd
 
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.tabular.added import Columns, names
+from nasbench.benchmarks.tabular.added import Columns, digest_of, names
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.specification import METRIC_NAME
 from nasbench.benchmarks.tabular.table import TabularBenchmark
@@ -49,7 +49,7 @@ def read(
     values = np.full((table.space.size, len(metrics)), np.nan)
     for number, name in enumerate(chosen):
         values[rows, number] = numbers_of(frame, {"column": name}, data)
-    return Columns(metrics, values)
+    return Columns(metrics, values, digest_of(table.space))
 
 
 def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarray:

@@ -140,7 +140,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
                 values[metric.name] = there[metric.name]
             elif column == self.cost_column:
                 values[metric.name] *= share
-            elif metric.epoch is not None:
+            elif metric.split is not None:  # it was measured at the end
                 values[metric.name] = math.nan
         cost = share * self._cost if self.cost_column is None else values[self.metrics[self.cost_column].name]
         if not math.isfinite(values[self.objective.name]):
@@ -167,7 +167,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         """
         recorded, cost = self.recorded, self.column(self._facts["cost"])
         place, last = self.fidelities.index(epochs), self.fidelities[-1]
-        kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.epoch is None]
+        kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.split is None]
 
         def metric_at(metric: Metric) -> Metric:
             if metric is self.metrics[cost]:

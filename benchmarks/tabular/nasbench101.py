@@ -114,6 +114,11 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
     wanted = dict.fromkeys(texts, "the cell") | {"parameters": "the size", "repetition": "the run"} | measured
     frame = read_columns(path, wanted, texts, header)
     progress(path.stat().st_size)
+    empty = frame[list(_CELL)].isna().any(axis=1)
+    if empty.any():
+        raise UsageError(
+            f"row {int(np.flatnonzero(empty)[0]) + 1} of {path} has no cell: adjacency or operations is empty"
+        )
     twice = frame.duplicated([*_CELL, "repetition"])
     if twice.any():
         raise UsageError(f"row {int(np.flatnonzero(twice)[0]) + 1} of {path} repeats a cell with the same repetition")

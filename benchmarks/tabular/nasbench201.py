@@ -166,11 +166,11 @@ class _Collector:
         costs = record.get_compute_costs(self._data.trained_on)
         again = self._data.retrained_on
         retrained = 100 - record.get_metrics(again, "ori-test")["accuracy"] if again in record.dataset_seed else np.nan
-        for seed, trial in record.query(self._data.trained_on).items():
+        trials = sorted(record.query(self._data.trained_on).items())  # by seed: a table's repetitions have no gaps
+        for repetition, (_, trial) in enumerate(trials):
             if self._values is None or self._epochs is None:
                 self._begin(trial)
             assert self._values is not None and self._epochs is not None
-            repetition = _SEEDS.index(seed)
             splits = [self._errors(trial, split) for split in self._splits]
             time = trial.get_times()["T-train@total"] or costs["T-train@total"] or np.nan
             last = [errors[-1] for errors in splits]

@@ -261,10 +261,12 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         column = self._rows[:, self.column(bound.metric.name)]
         kept: NDArray[np.bool_] = feasible & bound.holds(column)
         if not kept.any():
-            reachable = column[feasible][np.argmax(bound.slack(column[feasible]))]
+            known = column[feasible & np.isfinite(column)]
+            extreme = "smallest" if bound.upper else "largest"
+            reachable = f"{known[np.argmax(bound.slack(known))]:.7g} {bound.metric.unit}" if len(known) else "not known"
             raise UsageError(
-                f"no configuration of {self.name} satisfies {bound} (beside the other constraints): the "
-                f"{'smallest' if bound.upper else 'largest'} reachable value is {reachable:.7g} {bound.metric.unit}"
+                f"no configuration of {self.name} satisfies {bound} (beside the other constraints): the {extreme} "
+                f"reachable value is {reachable}"
             )
         return kept
 

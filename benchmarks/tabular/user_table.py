@@ -89,10 +89,10 @@ def _space(described: Described, data: Path, spec: Path) -> tuple[FiniteSpace, n
         space = grid(kind, choices)
     except UsageError as error:
         raise UsageError(f"{spec}: {error}") from None
-    if space.size > MOST_ABSENT * len(described.frame):
+    there = len(np.unique(np.stack(coordinates, axis=1), axis=0))
+    if space.size > MOST_ABSENT * there:
         raise UsageError(
-            f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has "
-            f"{len(described.frame):,} rows: "
+            f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {there:,} of them: "
             'a grid has most of its rows; with space = "listed" the rows are the space'
         )
     return space, _grid_rows(space, coordinates)

@@ -297,7 +297,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
         "repetition": "repetition",
         "missing": "infeasible",  # what was not drawn, or cannot be trained
     }
-    if _size(flat) > MOST_ABSENT * len(good):  # no grid is read from so few
+    if _size(flat) > MOST_ABSENT * len({row.configuration for row in good}):  # no grid is read from so few
         facts["space"] = ListedSpace.table_kind
     elif benchmark.space.table_kind:
         facts["space"] = benchmark.space.table_kind

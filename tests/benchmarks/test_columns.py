@@ -13,7 +13,8 @@ import pytest
 
 from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.tabular import added, columns, frames, open_table
+from nasbench.benchmarks.tabular import added, columns, frames, imported, open_table
+from nasbench.benchmarks.tabular.user_table import read_table
 from nasbench.methods import Problem
 from tests.conftest import Printed
 from tests.results.faults import flipped
@@ -196,3 +197,27 @@ def test_a_flipped_bit_of_any_byte_of_what_describes_columns_is_noticed(few: Pat
         path.write_bytes(changed)
         with pytest.raises(UsageError, match=r"is damaged .*: delete it, and import again"):
             open_table("nb201-cifar10")
+
+
+def test_columns_do_not_move_to_other_configurations_when_a_table_is_imported_again(tmp_path: Path) -> None:
+    """A list with one row replaced has the same number of rows, and those between the two are shifted by one."""
+
+    def make(values: list[int]) -> None:
+        table = pd.DataFrame({"a": values, "error": [1.0 * v for v in values], "time": 1.0})
+        table.to_csv(tmp_path / "t.csv", index=False)
+        (tmp_path / "t.toml").write_text(
+            'name = "moved"\ncost = "time"\nspace = "listed"\n[[hyperparameter]]\nname = "a"\nkind = "ordinal"\n'
+            '[[metric]]\nname = "valid-error"\ncolumn = "error"\nsplit = "valid"\n'
+            '[[metric]]\nname = "time"\nunit = "s"\n'
+        )
+        imported.save(read_table(tmp_path / "t.csv", tmp_path / "t.toml"))
+
+    make([1, 2, 4, 8])
+    (tmp_path / "c.csv").write_text("cell,phone\n1,10\n2,20\n4,40\n8,80\n")
+    added.save("moved", columns.read(open_table("moved"), tmp_path / "c.csv", "cell", ("phone",)))
+    assert open_table("moved").values[:, 0, -1].tolist() == [10, 20, 40, 80]
+    make([1, 2, 4, 8])
+    assert open_table("moved").values[:, 0, -1].tolist() == [10, 20, 40, 80]  # the same table once more
+    make([1, 3, 4, 8])
+    with pytest.raises(UsageError, match=r"other configurations than the 4 of moved, .*: delete that folder"):
+        open_table("moved")

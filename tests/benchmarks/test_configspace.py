@@ -14,8 +14,12 @@ import pytest
 from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.configspace import read, write
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.language.combinators import siso_repeat
 from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.graph import D, integer
+from nasbench.benchmarks.spaces.language.layers import dropout
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
 from nasbench.benchmarks.spaces.published.vit import vit
 from tests.benchmarks.written import beside
@@ -205,3 +209,47 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
 def test_what_cannot_be_read_is_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("clause", "allowed"),
+    [
+        ({"type": "CLAUSE_GT", "name": "b", "value": 3}, [1, 2, 3]),
+        ({"type": "CLAUSE_LE", "name": "b", "value": 2}, [3, 4, 5]),
+        ({"type": "CLAUSE_EQUALS", "name": "b", "value": 2}, [1, 3, 4, 5]),
+        (
+            {
+                "type": "OR",
+                "clauses": [{"type": "CLAUSE_LT", "name": "b", "value": 2}, {"type": "GE", "name": "b", "value": 5}],
+            },
+            [2, 3, 4],
+        ),
+    ],
+)
+def test_clauses_of_every_comparison_are_kept(clause: dict[str, Any], allowed: list[int]) -> None:
+    """As ConfigSpace 1.2.2 writes them."""
+    b = {"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 3, "log": False}
+    program = read(json.dumps({"hyperparameters": [b], "forbiddens": [clause]}))
+    assert [dict(configuration)["b"] for configuration in program] == allowed
+
+
+def test_a_clause_that_is_not_known_is_named_at_once() -> None:
+    b = {"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 3, "log": False}
+    text = json.dumps({"hyperparameters": [b], "forbiddens": [{"type": "CLAUSE_XOR", "name": "b", "value": 3}]})
+    with pytest.raises(UsageError, match="unknown kind of forbidden clause 'CLAUSE_XOR'"):
+        read(text)
+
+
+def test_a_list_of_rows_is_not_written_as_all_combinations() -> None:
+    space = listed([Ordinal("a", (1, 2)), Ordinal("b", (1, 2))], np.array([[0, 0], [1, 1]]))
+    with pytest.raises(UsageError, match="a list of rows"):
+        write(space)
+
+
+def test_an_integer_that_decides_on_others_keeps_its_scale() -> None:
+    """It becomes an ordinal, as conditions need a list of values."""
+    space = ParameterSpace([Integer("depth", 1, 64, log=True), Float("rate", 0.1, 1.0)])
+    assert space.as_flat().hyperparameters[0] == Integer("depth", 1, 64, log=True)
+    program = Program(lambda: siso_repeat(lambda: dropout(D([0.1, 0.5])), integer(1, 8, log=True, name="depth")))
+    (depth,) = (h for h in program.as_flat().hyperparameters if h.name == "depth")
+    assert depth == Ordinal("depth", tuple(range(1, 9)), log=True)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces import Categorical, ForeignConfiguration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Float, ForeignConfiguration, GridSpace, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import draw
 
 MIXED = GridSpace([Categorical("op", ("a", "b", "c")), Ordinal("lr", (0.001, 0.01), log=True), Ordinal("one", (7,))])
 
@@ -124,3 +127,19 @@ def test_rows_outside_the_grid_are_refused() -> None:
     for row in (-1, MIXED.size):
         with pytest.raises(IndexError):
             MIXED.configuration(row)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Integer("x", 0, 2**63),
+        lambda: Float("x", 0.0, math.inf),
+        lambda: Float("x", -1e308, 1e308),
+        lambda: Float("x", -math.inf, 0.0),
+    ],
+)
+def test_ranges_that_cannot_be_drawn_from_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(UsageError, match="too large to be drawn from"):
+        make()
+    assert 0 <= draw(Integer("x", 0, 2**62), np.random.default_rng(0)) <= 2**62
+    assert abs(draw(Float("x", -1e300, 1e300), np.random.default_rng(0))) <= 1e300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks.spaces import ForeignConfiguration
+from nasbench.benchmarks import Metric
+from nasbench.benchmarks.spaces import Categorical, ForeignConfiguration, GridSpace
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.choices import forbid, subset
@@ -26,6 +28,7 @@ from nasbench.benchmarks.spaces.language.combinators import (
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import D, Dependent, Part, ProgramError, ordinal, real
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.methods import MethodSpec, Problem
 from tests.benchmarks.written import across, beside, named, op
 
 
@@ -190,3 +193,32 @@ def test_a_module_that_waits_for_many_choices_is_counted_exactly() -> None:
 
     program = Program(write)
     assert count(program) == 2**6 * 3**2 == sum(1 for _ in program)
+
+
+def test_walks_and_tree_search_draw_by_priors_as_random_search_does() -> None:
+    """And by what is left of them where a value is forbidden."""
+    program = Program(lambda: op("a", size=D(["x", "y", "z"], name="size", prior=[6, 3, 1])))
+    assert program.as_sequence().weights == [6, 3, 1]
+    grid = GridSpace([Categorical("size", ("x", "y", "z"), (6, 3, 1)), Categorical("other", (0, 1))])
+    assert (grid.as_sequence().weights, grid.as_sequence().take(0).weights) == ((6, 3, 1), None)
+    assert grid.as_sequence().take(0).take(1).weights is None
+    for space in (program, grid):
+        problem = Problem(space, (Metric("loss", ""),))
+        first = [MethodSpec("mcts").build(problem, np.random.default_rng(seed)).ask() for seed in range(2000)]
+        drawn = Counter(space.values(configuration)["size"] for configuration in first)  # type: ignore[attr-defined]
+        assert stats.chisquare([drawn[v] for v in "xyz"], [1200, 600, 200]).pvalue > 1e-3
+
+
+def test_numbers_of_numpy_are_values_that_come_back_from_json() -> None:
+    program = Program(
+        lambda: siso_sequential(
+            [
+                op("a", rate=D(np.linspace(0.1, 0.5, 5), name="rate")),
+                op("b", units=ordinal(2 ** np.arange(3, 7), name="units")),
+            ]
+        )
+    )
+    configuration = program.sample(np.random.default_rng(0))
+    assert program.from_values(json.loads(program.to_json(configuration))) == configuration
+    with pytest.raises(ProgramError, match="text, numbers or booleans"):
+        ordinal([None, 1])  # type: ignore[list-item]

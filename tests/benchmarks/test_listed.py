@@ -340,3 +340,22 @@ def test_words_of_listed_numbers_are_bins_and_tell_neighbours_from_strangers() -
         far += [len(own & set(words(int(other)))) for other in rng.integers(200, size=8) if other != row]
     assert np.mean(near) > 1.5 * np.mean(far)
     assert (space.revision, listed(columns[2:], np.array([[0], [1]])).revision) == ("+binned", "")
+
+
+def test_a_score_of_the_end_is_unknown_before_whether_it_names_its_epoch_or_not(table: Import) -> None:
+    frame = curved().assign(auc=lambda f: f["error"] / 10)
+    ours = table(frame, LONG + '[[metric]]\nname = "valid-auc"\ncolumn = "auc"\nsplit = "valid"\n')
+    assert ours.fidelity is not None
+    configuration = ours.space.configuration(0)
+    early, end = (ours.evaluate(configuration, 0, level).metrics for level in ours.fidelity.levels[::2])
+    assert (math.isnan(early["valid-auc"]), math.isnan(end["valid-auc"])) == (True, False)
+    assert early["size"] == end["size"]
+    assert [m.name.partition("@")[0] for m in ours.at(1).metrics] == ["valid-error", "time", "size"]
+
+
+def test_a_text_where_a_number_is_due_is_one_sentence() -> None:
+    space = listed([Float("rate", 0.0, 1.0), Categorical("op", ("a", "b"))], np.array([[0.25, 0], [0.5, 1]]))
+    assert space.from_values({"rate": 0.5, "op": "b"}) == 1
+    for wrong in ("abc", "0.5", True, None):
+        with pytest.raises(UsageError, match=r"rate cannot be .*; allowed: \[0.0, 1.0\]"):
+            space.from_values({"rate": wrong, "op": "b"})

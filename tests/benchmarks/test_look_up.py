@@ -8,6 +8,7 @@ import pytest
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images import LookUp
+from nasbench.benchmarks.images.look_up import _percentiles
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -81,3 +82,8 @@ def test_one_shot_methods_draw_cells(look_up: LookUp, method: str) -> None:
     )
     cells = [search.ask() for _ in range(5)]
     assert all(0 < look_up.evaluate(cell, 0).metrics["percentile"] < 100 for cell in cells)
+
+
+def test_cells_that_a_table_lacks_leave_the_others_their_percentiles() -> None:
+    found = _percentiles(np.array([3.0, np.nan, 1.0, 2.0]))[:, 0, 0]
+    assert found == pytest.approx([500 / 6, np.nan, 100 / 6, 50.0], nan_ok=True)

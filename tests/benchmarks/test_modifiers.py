@@ -12,6 +12,7 @@ from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified
 from nasbench.benchmarks.spaces.graphs.networks import CONVOLUTIONS, POOLS, RECTIFIERS, SIGMOIDS, check, network
+from nasbench.benchmarks.spaces.graphs.pool import convolutional
 from tests.methods.fixtures import FIXTURES
 
 BOUNDS = Bounds()
@@ -197,3 +198,13 @@ def test_what_is_no_network_is_said_in_a_sentence(changed: dict[str, object], me
     with pytest.raises(UsageError, match=message) as error:
         network(**facts)  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
+
+
+def test_a_modification_changes_the_network_where_an_eighth_of_its_units_is_less_than_half_a_unit() -> None:
+    """Four units less an eighth are four: the step is none, and another one is taken."""
+    bounds = Bounds(units=(2, 256))
+    graph = convolutional(4, 2)[0]
+    assert 4 in graph.units
+    for seed in range(300):
+        other, _ = modified(graph, bounds, np.random.default_rng(seed))
+        assert other != graph, seed

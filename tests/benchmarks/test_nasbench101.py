@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from nasbench.benchmarks import Level, UsageError, abilities, open_benchmark
@@ -321,6 +322,12 @@ def test_other_columns_get_one_sentence(
     refused = nasbench("import", "nas-bench-101", path)
     assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
     assert message in refused.err
+    empty = as_csv(tmp_path / "empty.csv", CELLS[:3])
+    frame = pd.read_csv(empty, dtype=str)
+    frame.loc[1, "operations"] = ""
+    frame.to_csv(empty, index=False)
+    refused = nasbench("import", "nas-bench-101", empty)
+    assert (refused.code, f"row 2 of {empty} has no cell" in refused.err) == (2, True), refused.err
     doubled = as_csv(tmp_path / "twice.csv", CELLS[:3])
     text = doubled.read_text()
     doubled.write_text(text + text.splitlines()[-1] + "\n")

@@ -115,3 +115,11 @@ class TestModules:
             module = GraphNetwork(graph, 3, 2)
             assert module.layers[1](torch.randn(4, 3)).shape == (4, 5)
             assert module(torch.randn(4, 3)).shape == (4, 2)
+
+
+def test_values_that_lack_a_part_are_one_sentence() -> None:
+    space = NetworkSpace("cnn", Bounds(), convolutional(16, 2))
+    whole = space.values(space.sample(np.random.default_rng(0)))
+    for name in whole:
+        with pytest.raises(UsageError, match=f"{name} is missing"):
+            space.from_values({key: value for key, value in whole.items() if key != name})

@@ -50,6 +50,7 @@ def test_columns_are_standardised_by_the_training_split(houses: Path) -> None:
         (lambda f: f.head(20), "price", "too few rows or columns, 20 and 5: it needs 50 rows and 2 columns or more"),
         (lambda f: f[["price"]], "price", "has too few rows or columns, 300 and 1"),
         (lambda f: f.assign(price=1.0), "price", "has one value only"),
+        (lambda f: f.assign(price=0.1), "price", "has one value only"),  # whose mean is not 0.1
     ],
 )
 def test_what_cannot_be_learnt_from_is_one_sentence(
@@ -97,3 +98,19 @@ def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
     assert benchmark.evaluate(configuration, 4).metrics["val-mse"] != one.metrics["val-mse"]
     with pytest.raises(UsageError, match="price@300; allowed: 200 to 1000000 in steps of 200"):
         BenchmarkSpec.parse(f"mlp:{houses}:price@300").open()
+
+
+def test_a_feature_that_is_constant_in_training_is_not_blown_up(houses: Path) -> None:
+    frame = pd.read_csv(houses).assign(a=0.1)
+    held_out = int(np.random.default_rng(0).permutation(300)[200])  # of the validation split
+    frame.loc[held_out, "a"] = 0.2
+    frame.to_csv(houses, index=False)
+    splits = read(houses, "price").splits
+    assert np.abs(splits["train"].features[:, 0]).max() < 1e-12
+    assert np.abs(splits["val"].features[:, 0]).max() == pytest.approx(0.1)
+
+
+def test_a_path_stays_as_it_was_written(houses: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(houses.parent)
+    name = "mlp:./houses.csv:price@400"
+    assert BenchmarkSpec.parse(name).open().name == name

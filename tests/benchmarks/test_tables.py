@@ -152,6 +152,13 @@ def test_unreachable_constraints_name_the_nearest_reachable_value() -> None:
         table.oracle(abilities.bounds(table, parse_constraints(["model_size@0.1", "train_time>=2400"])))
 
 
+@pytest.mark.parametrize(("costs", "said"), [((math.nan, 20.0, 30.0), "value is 20 s"), ((math.nan,) * 3, "not known")])
+def test_the_nearest_reachable_value_is_one_that_is_known(costs: tuple[float, ...], said: str) -> None:
+    table = tiny([[[1.0, cost]] for cost in costs])
+    with pytest.raises(UsageError, match=f"smallest reachable value is.*{said.removeprefix('value is')}"):
+        table.oracle(abilities.bounds(table, parse_constraints(["cost<=1"])))
+
+
 def test_the_spaces_sizes_are_the_published_ones() -> None:
     sizes = {open_embedded(name).family: open_embedded(name).space.size for name in NAMES}
     assert sizes == {"nas-bench-201": 5**6, "hpolib": 62208, "hpobench": 30000}

@@ -291,7 +291,7 @@ def test_all_errors_of_a_specification_are_said_at_once(write: Write) -> None:
 def test_a_column_of_measurements_is_no_hyperparameter(write: Write) -> None:
     rows = "".join(f"{1 + i / 7},a{i},1,0.5,0.5,1,1\n" for i in range(300))
     spec = SPEC.replace('values = ["tanh", "relu"]\n', "")
-    with pytest.raises(UsageError, match=r"span 90,000 configurations, but .* has 300 rows"):
+    with pytest.raises(UsageError, match=r"span 90,000 configurations, but .* has 300 of them"):
         read_table(*write(CSV.split("\n", maxsplit=1)[0] + "\n" + rows, spec))
 
 
@@ -399,3 +399,12 @@ def test_a_copied_folder_is_no_table(write: Write) -> None:
     folder = save(read_table(*write()))
     folder.rename(folder.with_name("mine.bak"))
     assert imported.names() == []
+
+
+def test_repetitions_make_a_grid_no_denser(write: Write) -> None:
+    """300 of 90,000 configurations are no grid, however often each was trained."""
+    head = CSV.split("\n", maxsplit=1)[0]
+    rows = "".join(f"{1 + i / 7},a{i},{seed},0.5,0.5,1,1\n" for i in range(300) for seed in range(4))
+    spec = SPEC.replace('values = ["tanh", "relu"]\n', "")
+    with pytest.raises(UsageError, match=r"has 300 of them"):
+        read_table(*write(head + "\n" + rows, spec))

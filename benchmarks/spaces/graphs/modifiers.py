@@ -95,7 +95,8 @@ def modified(graph: LayerGraph, bounds: Bounds, rng: Generator) -> tuple[LayerGr
                 bounds.check(other)
             except UsageError:
                 continue
-            return other, names[chosen]
+            if other != graph:  # four units less an eighth are four
+                return other, names[chosen]
         del names[chosen], weights[chosen]
     raise UsageError("no modifier leads from this network to another one within the bounds: widen them")
 

@@ -67,6 +67,9 @@ class NetworkSpace(Space):
         }
 
     def from_values(self, values: Values) -> LayerGraph:
+        for name in ("nn_class", "labels", "units", "edges", "strides"):
+            if name not in values:
+                raise UsageError(f"{name} is missing: a network has nn_class, labels, units, edges and strides")
         edges = [(int(a), int(b)) for a, b in values["edges"]]
         graph = network(values["nn_class"], values["labels"], values["units"], edges, values["strides"])
         try:

@@ -20,7 +20,7 @@ class FlatProgram:
     ignored where the program does not need it. If a module waits for many choices together, only a sample of its
     expansions is looked at; a hyper-parameter outside this sample stays at its first value.
 
-    Raises ProgramError if the space is infinite.
+    Raises ProgramError if the space is infinite, or if a real number decides on the graph.
     """
 
     def __init__(self, program: Steps) -> None:
@@ -31,8 +31,8 @@ class FlatProgram:
         inherited: dict[Scope, Condition | None] = {program.scope: None}
         self._add(program.scope, None)
         for module, assigned, scope in Unfolded(program.scope, every=False).contexts:
-            if len(module.roots) == 1 and (condition := self._condition(module.roots[0], assigned)) is not None:
-                inherited[scope] = condition
+            if len(module.roots) == 1:
+                inherited[scope] = self._condition(module.roots[0], assigned)
             else:
                 inherited[scope] = inherited[module.scope]
             self._add(scope, inherited[scope])
@@ -76,12 +76,10 @@ class FlatProgram:
                 self._parents.append([])
             self._parents[position].append(condition)
 
-    def _condition(self, parent: Independent, assigned: dict[Independent, Value]) -> Condition | None:
-        position = self._position.get(parent.domain)
-        if position is None or isinstance(parent.domain, Float):
-            return None
+    def _condition(self, parent: Independent, assigned: dict[Independent, Value]) -> Condition:
+        position = self._position[parent.domain]
         if isinstance(parent.domain, Integer):  # an integer that decides on the graph is a choice among its values
-            self._domains[position] = Ordinal(parent.name, tuple(parent.values))
+            self._domains[position] = Ordinal(parent.name, tuple(parent.values), parent.domain.log)
         return Condition(position, tuple(value == assigned[parent] for value in parent.values))
 
     def _coordinate(self, position: int, value: Value) -> Coordinate:

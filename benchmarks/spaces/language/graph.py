@@ -15,6 +15,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal, brief
 
@@ -90,18 +92,23 @@ def D(values: Iterable[Value], name: str | None = None, prior: Iterable[float] =
     Args:
         prior: the prior weight of each value, in any unit; by default the prior is uniform.
     """
-    values = tuple(values)
-    for value in values:
-        if not isinstance(value, str | int | float | bool):
-            raise ProgramError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
-    return Independent(Categorical("a hyper-parameter", values, tuple(prior)), name)
+    return Independent(Categorical("a hyper-parameter", _as_json(values), tuple(prior)), name)
 
 
 def ordinal(
     values: Iterable[float], log: bool = False, name: str | None = None, prior: Iterable[float] = ()
 ) -> Independent:
     """A choice among ascending numbers; `prior` is as in `D`."""
-    return Independent(Ordinal("a hyper-parameter", tuple(values), log, tuple(prior)), name)
+    return Independent(Ordinal("a hyper-parameter", _as_json(values), log, tuple(prior)), name)
+
+
+def _as_json(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Values as they come back from JSON: NumPy's numbers as Python's. Raises ProgramError for any other kind."""
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    for value in plain:
+        if type(value) not in (str, int, float, bool):
+            raise ProgramError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
+    return plain
 
 
 def integer(low: int, high: int, log: bool = False, name: str | None = None) -> Independent:

@@ -142,7 +142,13 @@ class ProgramWalk:
         """Number of values of the next choice; 0 if no choice is left. Raises ProgramError for a real number."""
         return len(self._values)
 
-    weights: None = None
+    @property
+    def weights(self) -> Sequence[float] | None:
+        """The prior of the values of the next choice; None if it is uniform, or if no choice is left."""
+        due = self._step.order[self._position :]
+        if not due or isinstance(due[0].domain, Float | Integer) or not due[0].domain.prior:
+            return None
+        return [share for value, share in zip(due[0].values, due[0].domain.prior, strict=True) if value in self._values]
 
     def take(self, option: int) -> ProgramWalk:
         """This walk with one more choice."""
