@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -111,6 +113,15 @@ def _check_values(hyperparameter: Choice) -> None:
     prior = hyperparameter.prior
     if prior and (len(prior) != len(values) or not all(0 < share < math.inf for share in prior)):
         raise UsageError(f"the prior of {hyperparameter.name} needs a positive number per value, not {list(prior)}")
+
+
+def as_json(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Values as they come back from JSON: NumPy's numbers as Python's. Raises UsageError for any other kind."""
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    for value in plain:
+        if type(value) not in (str, int, float, bool):
+            raise UsageError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
+    return plain
 
 
 def index_of(h: Choice, value: object) -> int:

@@ -35,14 +35,14 @@ def make(store: Path, out: Path | None) -> int:
 
     Configurations, measured times and search logs stay in the store.
     """
-    from nasbench.results.report.files import refuse_other
+    from nasbench.results.report.files import refuse_inside, refuse_other
     from nasbench.results.store.archive import Archive, begins_as_archive, pack
 
     opened, path = Store.open(store), out or Path(f"{os.path.abspath(store)}.zip")
     if path.is_dir() or not path.parent.is_dir():
         what = f"{path} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UsageError(f"{what}: --out names the file to write, in a folder that exists")
-    opened.refuse_inside(path)
+    refuse_inside(path, opened)
     refuse_other(path, begins_as_archive)
     size = pack(opened, path)
     made = Archive(path)

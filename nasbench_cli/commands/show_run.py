@@ -56,7 +56,7 @@ def run_page(
 
     Raises UsageError or StoreError if there is no such run.
     """
-    from nasbench.results.report.files import refuse_other, write_single
+    from nasbench.results.report.files import refuse_inside, refuse_other, write_single
     from nasbench.results.report.single_run import describe, incumbent
 
     if not re.fullmatch("[0-9]{1,18}", seed):
@@ -65,7 +65,7 @@ def run_page(
     run = Store.open(Path(folder)), method_label(method), bench, wanted, int(seed)
     for path, beginning in ((svg, b"<?xml"), (page, b"<!DOCTYPE html>")):
         if path is not None:
-            run[0].refuse_inside(path)
+            refuse_inside(path, run[0])
             refuse_other(path, partial(_begins, beginning))
     if svg is not None:
         from nasbench.results.display.plots import render

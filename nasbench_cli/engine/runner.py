@@ -311,9 +311,8 @@ class _Search:
         if self._several and status == "ok" and pending.level == self._highest:
             unknown = [place for place in self._objectives if not math.isfinite(metrics[place])]
             if unknown:
-                name = self._benchmark.metrics[unknown[0]].name
-                status, reason = "failed", f"{name} is {metrics[unknown[0]]}, and it is an objective"
-                metrics = (math.nan,) * self._metrics
+                reason = f"{self._benchmark.metrics[unknown[0]].name} is {metrics[unknown[0]]}, and it is an objective"
+                status, metrics = "failed", (math.nan,) * self._metrics
         feasible = status == "ok" and self._satisfies(metrics)
         level, is_lower = pending.level.work, not metrics[0] >= self._incumbent  # the first incumbent is NaN
         is_incumbent = feasible and (level > self._top or (level == self._top and is_lower))

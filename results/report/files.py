@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nasbench.results.errors import Interrupted, StoreError
-from nasbench.results.store import disk
+from nasbench.results.store import Store, disk
 
 _LOG = logging.getLogger("nasbench")
 _OF_THE_PATH = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
@@ -46,6 +47,12 @@ def refuse_strange(out: Path) -> None:
             raise StoreError(f"{out} is neither empty nor an earlier report: choose another folder")
     except OSError as error:
         raise _unwritable(out, error) from None
+
+
+def refuse_inside(path: Path, store: Store) -> None:
+    """Raises StoreError if a path, where something is to be written, lies in a store's folder."""
+    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(store.folder)):
+        raise StoreError(f"{path} lies inside the store, whose folder holds trajectories only: choose another")
 
 
 def refuse_other(path: Path, fits: Callable[[bytes], bool]) -> None:

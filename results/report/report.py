@@ -22,7 +22,7 @@ from nasbench.results.parts.registry import PARTS, requested
 from nasbench.results.parts.standing import leaders
 from nasbench.results.reading import load, references, select
 from nasbench.results.report import export, page, text
-from nasbench.results.report.files import refuse_other, refuse_strange, slug, write_all, write_single
+from nasbench.results.report.files import refuse_inside, refuse_other, refuse_strange, slug, write_all, write_single
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
@@ -117,7 +117,7 @@ def _on_a_terminal(part: Part) -> Part:
 def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
     """Raises StoreError if files of the report would be written into a store, or among other files."""
     for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
-        store.refuse_inside(folder)
+        refuse_inside(folder, store)
     for folder in filter(None, (request.out, request.paper, request.ioh)):
         refuse_strange(folder)
     if request.optuna is not None:

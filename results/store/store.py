@@ -106,11 +106,6 @@ class Store:
 
     # Reading
 
-    def refuse_inside(self, path: Path) -> None:
-        """Raises StoreError if a path, where something is to be written, lies in this folder."""
-        if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder)):
-            raise StoreError(f"{path} lies inside the store, whose folder holds trajectories only: choose another")
-
     def fragments(self) -> list[Fragment]:
         """All readable fragments, sorted by name; other files are set aside with a notice."""
         return list(self._readable(self._entries(), self._fragment))

@@ -220,5 +220,5 @@ def test_numbers_of_numpy_are_values_that_come_back_from_json() -> None:
     )
     configuration = program.sample(np.random.default_rng(0))
     assert program.from_values(json.loads(program.to_json(configuration))) == configuration
-    with pytest.raises(ProgramError, match="text, numbers or booleans"):
+    with pytest.raises(UsageError, match="text, numbers or booleans"):
         ordinal([None, 1])  # type: ignore[list-item]

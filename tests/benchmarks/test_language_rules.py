@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from examples import language_figures as figures
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,
@@ -176,7 +177,7 @@ def again() -> Part:
     ],
 )
 def test_what_is_written_wrongly_is_said(write: Callable[[], Part], sentence: str) -> None:
-    with pytest.raises(ProgramError, match=sentence):
+    with pytest.raises(UsageError, match=sentence):
         list(Program(write))
 
 

@@ -15,10 +15,16 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal, brief
+from nasbench.benchmarks.spaces.hyperparameters import (
+    Categorical,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+    as_json,
+    brief,
+)
 
 Value: TypeAlias = Any
 """A value of a hyper-parameter: anything that JSON can hold."""
@@ -87,28 +93,18 @@ Assignments: TypeAlias = Mapping[Independent, Value]
 
 
 def D(values: Iterable[Value], name: str | None = None, prior: Iterable[float] = ()) -> Independent:
-    """A choice among unordered values (the paper's notation). Raises ProgramError for a value that JSON cannot hold.
+    """A choice among unordered values (the paper's notation); by default their `prior` weights are uniform.
 
-    Args:
-        prior: the prior weight of each value, in any unit; by default the prior is uniform.
+    Raises UsageError for a value that JSON cannot hold.
     """
-    return Independent(Categorical("a hyper-parameter", _as_json(values), tuple(prior)), name)
+    return Independent(Categorical("a hyper-parameter", as_json(values), tuple(prior)), name)
 
 
 def ordinal(
     values: Iterable[float], log: bool = False, name: str | None = None, prior: Iterable[float] = ()
 ) -> Independent:
     """A choice among ascending numbers; `prior` is as in `D`."""
-    return Independent(Ordinal("a hyper-parameter", _as_json(values), log, tuple(prior)), name)
-
-
-def _as_json(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Values as they come back from JSON: NumPy's numbers as Python's. Raises ProgramError for any other kind."""
-    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
-    for value in plain:
-        if type(value) not in (str, int, float, bool):
-            raise ProgramError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
-    return plain
+    return Independent(Ordinal("a hyper-parameter", as_json(values), log, tuple(prior)), name)
 
 
 def integer(low: int, high: int, log: bool = False, name: str | None = None) -> Independent:

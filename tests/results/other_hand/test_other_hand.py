@@ -205,11 +205,12 @@ def test_scores_side_by_side(made: Any, kind: Kind) -> None:
         if all(method in of for of in ranks.values()):
             assert not wrong(row, {f"rank_{score}": of[method].value for score, of in ranks.items()}), method
     all_pairs = {score: verdicts.all_together(other) for score, other in by_score.items()}
-    changed = {
-        pair
-        for pair in all_pairs["unseen"]
-        if len({(of[pair]["p_holm"] < 0.05) * (1 if of[pair]["better"] > 0.5 else -1) for of in all_pairs.values()}) > 1
-    }
+
+    def told(row: dict[str, Any]) -> tuple[int, int]:
+        sign = 1 if row["better"] > 0.5 else -1
+        return sign * (row["p_holm"] < 0.05), sign * (row["p_new_holm"] < 0.05)
+
+    changed = {pair for pair in all_pairs["unseen"] if len({told(of[pair]) for of in all_pairs.values()}) > 1}
     written = {(row["method"], row["other"]): row for row in tables.get("score-verdicts", [])}
     assert {frozenset(pair) for pair in written} == {frozenset(pair) for pair in changed}
     for pair, row in written.items():
