@@ -26,6 +26,9 @@ from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.views import AsFlat
 
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause
+_JOINED = ("AND", "OR")
+_ORDERED = ("LT", "LE", "GT", "GE")
+_COMPARED = ("IN", "EQ", "EQUALS", "NEQ", *_ORDERED)
 
 Facts: TypeAlias = Mapping[str, Any]
 
@@ -49,9 +52,7 @@ def read(text: str) -> Program:
             conditions[condition["child"]].append(_by_value(condition, hyperparameters))
         for entry in hyperparameters.values():
             _maker(entry)  # raises now what making would raise later
-        clauses = facts.get("forbiddens") or ()
-        for clause in clauses:
-            _check_clause(clause)
+        clauses = [part for clause in facts.get("forbiddens") or () for part in _alternatives(clause, hyperparameters)]
         return Program(lambda: _written(hyperparameters, conditions, clauses))
     except (KeyError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
@@ -165,17 +166,37 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
 
 def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     """A condition with LT and GT of an ordinal parent written as IN: they compare positions in its sequence."""
-    kind = condition["type"]
-    if kind in ("AND", "OR"):
+    if condition["type"] in _JOINED:
         return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
-    parent = hyperparameters[condition["parent"]]
-    if kind not in ("LT", "GT") or parent["type"] != "ordinal":
-        return condition
-    if condition["value"] not in parent["sequence"]:
-        raise UsageError(f"{condition['child']} depends on {condition['value']!r}, no value of {condition['parent']}")
-    place = parent["sequence"].index(condition["value"])
-    kept = parent["sequence"][:place] if kind == "LT" else parent["sequence"][place + 1 :]
-    return {**condition, "type": "IN", "values": kept}
+    return _in_sequence(condition, hyperparameters[condition["parent"]])
+
+
+def _in_sequence(facts: Facts, h: Facts) -> Facts:
+    """A comparison with a value of an ordinal hyper-parameter as IN: its order is that of the sequence."""
+    kind = facts["type"]
+    if kind not in _ORDERED or h["type"] != "ordinal":
+        return facts
+    levels = h["sequence"]
+    if facts["value"] not in levels:
+        whose = f"{facts['child']} depends on" if "child" in facts else "a forbidden clause has"
+        raise UsageError(f"{whose} {facts['value']!r}, no value of {h['name']}")
+    place = levels.index(facts["value"]) + (kind in ("LE", "GT"))
+    return {**facts, "type": "IN", "values": levels[:place] if kind[0] == "L" else levels[place:]}
+
+
+def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[Facts]:
+    """A forbidden clause without OR: each of the clauses forbids by itself, whatever else is inactive."""
+    if clause["type"] == "OR":
+        return [one for part in clause["clauses"] for one in _alternatives(part, hyperparameters)]
+    if clause["type"] == "AND":
+        parts = [_alternatives(part, hyperparameters) for part in clause["clauses"]]
+        return [{"type": "AND", "clauses": list(chosen)} for chosen in product(*parts)]
+    kind = _plain(clause["type"])
+    if kind not in _COMPARED:
+        raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
+    if clause["type"].startswith("RELATION"):
+        return [clause]
+    return [_in_sequence({**clause, "type": kind}, hyperparameters[clause["name"]])]
 
 
 def _parents(condition: Facts) -> list[str]:
@@ -238,21 +259,6 @@ def _compared(kind: str, x: Any, facts: Facts) -> bool:
     return bool(compare[kind](x, facts["value"]))
 
 
-_COMPARED = ("IN", "EQ", "EQUALS", "NEQ", "LT", "GT", "LE", "GE")
-
-
-def _check_clause(clause: Facts) -> None:
-    """Raises UsageError for a forbidden clause of a kind that is not known here."""
-    if clause["type"] in _JOINED:
-        for part in clause["clauses"]:
-            _check_clause(part)
-    elif _plain(clause["type"]) not in _COMPARED:
-        raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
-
-
-_JOINED = ("AND", "OR")
-
-
 def _plain(kind: str) -> str:
     """A kind of clause without what ConfigSpace 1.2 writes before it: CLAUSE_GT, RELATION_LE."""
     return kind.removeprefix("CLAUSE_").removeprefix("RELATION_")
@@ -260,7 +266,7 @@ def _plain(kind: str) -> str:
 
 def _about(clause: Facts) -> list[str]:
     """The hyper-parameters of a forbidden clause."""
-    if clause["type"] in _JOINED:
+    if clause["type"] == "AND":
         return list(dict.fromkeys(name for part in clause["clauses"] for name in _about(part)))
     return [clause["left"], clause["right"]] if clause["type"].startswith("RELATION") else [clause["name"]]
 
@@ -272,11 +278,11 @@ def _test(clause: Facts) -> Callable[..., bool]:
 
 def _is_forbidden(clause: Facts, values: Mapping[str, Any]) -> bool:
     kind = clause["type"]
-    if kind in _JOINED:
-        return (all if kind == "AND" else any)(_is_forbidden(part, values) for part in clause["clauses"])
+    if kind == "AND":
+        return all(_is_forbidden(part, values) for part in clause["clauses"])
     if kind.startswith("RELATION"):
         return _compared(_plain(kind), values[clause["left"]], {"value": values[clause["right"]]})
-    return _compared(_plain(kind), values[clause["name"]], clause)
+    return _compared(kind, values[clause["name"]], clause)
 
 
 def _same(value: Any) -> Any:

@@ -119,7 +119,7 @@ def as_json(values: Iterable[Any]) -> tuple[Any, ...]:
     """Values as they come back from JSON: NumPy's numbers as Python's. Raises UsageError for any other kind."""
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
     for value in plain:
-        if type(value) not in (str, int, float, bool):
+        if not isinstance(value, str | int | float | bool):
             raise UsageError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
     return plain
 

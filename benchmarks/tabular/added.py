@@ -74,8 +74,8 @@ def add_to(table: TabularBenchmark) -> None:
         place, facts = kept
         if facts.pop("rows") != digest_of(table.space):  # it is no part of the checksum: the table's own stands for it
             raise UsageError(
-                f"{place} has metrics of {facts['size']:,} other configurations than the {table.space.size:,} of "
-                f"{table.name}, or of an earlier nasbench: delete that folder, and import them again"
+                f"{place} was made for other rows of {table.name}, or by an earlier nasbench: delete that folder, and "
+                "import again"
             )
         metrics = [Metric(**metric) for metric in facts["metrics"]]
         checksum = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 import click
@@ -66,7 +66,7 @@ def run_page(
     for path, beginning in ((svg, b"<?xml"), (page, b"<!DOCTYPE html>")):
         if path is not None:
             refuse_inside(path, run[0])
-            refuse_other(path, partial(_begins, beginning))
+            refuse_other(path, methodcaller("startswith", beginning))
     if svg is not None:
         from nasbench.results.display.plots import render
 
@@ -76,7 +76,3 @@ def run_page(
 
         write_single(page, single.write(*run).encode())
     return describe(*run)
-
-
-def _begins(beginning: bytes, content: bytes) -> bool:
-    return content.startswith(beginning)

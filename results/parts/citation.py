@@ -24,7 +24,7 @@ def protocol(subject: Subject) -> str:
 
 
 def tests(subject: Subject) -> str:
-    """What a significant difference is, in sentences: not of Wilcoxon's table and that of means, with other tests."""
+    """What a significant difference is, in sentences; Wilcoxon's table and that of means have other tests."""
     tested = len(subject.comparison.overall.tested)
     return (
         "Methods differ by the probability that a run of one is better than one of the other. Tests are t over seeds, "

@@ -169,7 +169,7 @@ def _how_sure(comparison: Comparison) -> str:
     told, also = (sum(getattr(p, name) != 0 for p in overall.tested) for name in ("verdict", "verdict_new"))
     new = (
         f" On new tasks {also or 'none'} of them {'does' if also == 1 else 'do'}; there the probability of {ours} "
-        f"against {theirs} has the 95 % CI {interval(pair.new.interval())} (t over {overall.unit}, "
+        f"against {theirs} has the 95 % CI {interval(pair.new.interval())} (t over {pair.unit}, "
         f"{pair.new.freedom:.0f} df)."
         if pair.unit
         else " One benchmark says nothing about new tasks."

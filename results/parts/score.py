@@ -61,7 +61,13 @@ def verdicts(comparison: Comparison) -> Table | None:
         facts = {
             f"{fact}_{name}": value
             for name, pair in pairs.items()
-            for fact, value in (("better", pair.these.value), ("p_holm", pair.p_these), ("verdict", pair.verdict))
+            for fact, value in (
+                ("better", pair.these.value),
+                ("p_holm", pair.p_these),
+                ("verdict", pair.verdict),
+                ("p_new_holm", pair.p_new),
+                ("verdict_new", pair.verdict_new),
+            )
         }
         rows.append(names | facts)
     note = (

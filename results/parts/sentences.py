@@ -71,13 +71,19 @@ def _of_baseline(comparison: Comparison) -> str:
 def _new_in_brief(comparison: Comparison) -> str:
     overall = comparison.overall
     leader, pairs = overall.ranks[0], pairs_of_leader(overall)
-    widest = max(pairs, key=lambda pair: pair.units)
-    if not widest.unit:
+    beaten = [pair for pair in pairs if pair.verdict_new == 1]
+    basis = min(beaten, key=_breadth) if beaten else max(pairs, key=_breadth)
+    if not basis.unit:
         return "One benchmark says nothing about new tasks."
-    beaten = [called(comparison, overall, pair.b) for pair in pairs if pair.verdict_new == 1]
+    names = [called(comparison, overall, pair.b) for pair in beaten]
     first = called(comparison, overall, leader.method)
-    told = f"{first} is better than {listed(beaten)}" if beaten else f"no advantage of {first} is significant"
-    return f"{_where_new(comparison, widest)} ({widest.units} {widest.unit} are the evidence) {told}."
+    told = f"{first} is better than {listed(names)}" if beaten else f"no advantage of {first} is significant"
+    return f"{_where_new(comparison, basis)} ({basis.units} {basis.unit} are the evidence) {told}."
+
+
+def _breadth(pair: Pair) -> tuple[int, int]:
+    """A key that orders pairs by their evidence on new tasks: its level, then the number of its members."""
+    return ("", "benchmarks", "families", "spaces").index(pair.unit), pair.units
 
 
 def _where_new(comparison: Comparison, pair: Pair) -> str:
@@ -148,8 +154,8 @@ def hindrance(comparison: Comparison) -> str | None:
         )
         some = " Pairs that have more seeds in common are compared below." if overall.tested else ""
         return (
-            f"No verdict{' on all' if some else ''}: {seeds} common to all methods and settings, too few for an "
-            f"interval or a p ({advice}). The ranks are what these runs gave, not what others would.{some}"
+            f"No verdict{' on all methods together' if some else ''}: {seeds} common to all methods and settings, too "
+            f"few for an interval or a p ({advice}). The ranks are what these runs gave, not what others would.{some}"
         )
     return None
 
@@ -208,19 +214,19 @@ def _new(comparison: Comparison) -> str:
     """The verdict on new tasks."""
     overall, methods = comparison.overall, comparison.methods
     leader, pairs = overall.ranks[0], pairs_of_leader(overall)
-    widest = max(pairs, key=lambda pair: pair.units)
-    if not widest.unit:
-        return "This says nothing about new tasks: one benchmark."
-    where, name = _where_new(comparison, widest), methods[leader.method]
     told = [pair for pair in pairs if pair.verdict_new == 1]
-    caution = f" Two {widest.unit} hardly say anything about others." if widest.units == 2 else ""
+    nearest = min(pairs, key=lambda pair: (not pair.shared.known, pair.shared.p()))
+    basis = min(told, key=_breadth) if told else nearest
+    if not basis.unit:
+        return "This says nothing about new tasks: one benchmark."
+    where, name = _where_new(comparison, basis), methods[leader.method]
+    caution = f" Two {basis.unit} hardly say anything about others." if basis.units == 2 else ""
     if told:
         words = [f"{methods[p.b]} ({fixed(p.these.value)}, 95 % CI {interval(p.new.interval())})" for p in told]
         shown = listed(words[:_MOST_NAMED]) + (
             f", and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
         )
-        return f"{where}, {name} is better than {shown} too ({_basis(told[0])}).{caution}"
-    nearest = min(pairs, key=lambda pair: pair.shared.p())
+        return f"{where}, {name} is better than {shown} too ({_basis(basis)}).{caution}"
     among = f" after Holm over {count(len(overall.tested), 'pair')}" if len(overall.tested) > 1 else ""
     return (
         f"{where} nothing is significant for {name}: the probability that it is better than {methods[nearest.b]}, its "

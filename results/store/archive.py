@@ -172,7 +172,7 @@ class Archive(Store):
 
 def begins_as_archive(content: bytes) -> bool:
     """Whether a file begins as archives do: with the member `facts.json`."""
-    return content.startswith(b"PK") and content[30:].startswith(_FACTS.encode())
+    return content.startswith(b"PK") and content.startswith(_FACTS.encode(), 30)
 
 
 def pack(store: Store, path: Path) -> int:

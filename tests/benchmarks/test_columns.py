@@ -219,5 +219,5 @@ def test_columns_do_not_move_to_other_configurations_when_a_table_is_imported_ag
     make([1, 2, 4, 8])
     assert open_table("moved").values[:, 0, -1].tolist() == [10, 20, 40, 80]  # the same table once more
     make([1, 3, 4, 8])
-    with pytest.raises(UsageError, match=r"other configurations than the 4 of moved, .*: delete that folder"):
+    with pytest.raises(UsageError, match=r"was made for other rows of moved, .*: delete that folder"):
         open_table("moved")

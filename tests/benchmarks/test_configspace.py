@@ -211,26 +211,66 @@ def test_what_cannot_be_read_is_one_sentence(text: str, sentence: str) -> None:
         read(text)
 
 
-@pytest.mark.parametrize(
-    ("clause", "allowed"),
-    [
-        ({"type": "CLAUSE_GT", "name": "b", "value": 3}, [1, 2, 3]),
-        ({"type": "CLAUSE_LE", "name": "b", "value": 2}, [3, 4, 5]),
-        ({"type": "CLAUSE_EQUALS", "name": "b", "value": 2}, [1, 3, 4, 5]),
-        (
+CLAUSES = [
+    {"type": "CLAUSE_GT", "name": "b", "value": 3},
+    {"type": "CLAUSE_LE", "name": "b", "value": 2},
+    {"type": "CLAUSE_LE", "name": "size", "value": "medium"},
+    {"type": "CLAUSE_GT", "name": "size", "value": "medium"},
+    {"type": "CLAUSE_LT", "name": "down", "value": 4},
+    {"type": "CLAUSE_GE", "name": "down", "value": 4},
+    {"type": "EQUALS", "name": "size", "value": "small"},
+    {
+        "type": "OR",
+        "clauses": [{"type": "CLAUSE_LT", "name": "b", "value": 2}, {"type": "EQUALS", "name": "a", "value": "y"}],
+    },
+    {
+        "type": "AND",
+        "clauses": [
+            {"type": "CLAUSE_GE", "name": "size", "value": "medium"},
             {
                 "type": "OR",
-                "clauses": [{"type": "CLAUSE_LT", "name": "b", "value": 2}, {"type": "GE", "name": "b", "value": 5}],
+                "clauses": [
+                    {"type": "EQUALS", "name": "down", "value": 8},
+                    {"type": "EQUALS", "name": "a", "value": "x"},
+                ],
             },
-            [2, 3, 4],
-        ),
-    ],
-)
-def test_clauses_of_every_comparison_are_kept(clause: dict[str, Any], allowed: list[int]) -> None:
-    """As ConfigSpace 1.2.2 writes them."""
-    b = {"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 3, "log": False}
-    program = read(json.dumps({"hyperparameters": [b], "forbiddens": [clause]}))
-    assert [dict(configuration)["b"] for configuration in program] == allowed
+        ],
+    },
+]
+"""Forbidden clauses as ConfigSpace 1.2.2 writes them."""
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_clauses_of_every_comparison_forbid_what_they_forbid_in_the_package(
+    clause: dict[str, Any], tmp_path: Path
+) -> None:
+    """Ordinals are compared by their places, and one alternative is enough, though another one is inactive."""
+    package = pytest.importorskip("ConfigSpace")
+    facts = json.loads(SPACE)
+    facts["hyperparameters"] = [
+        {"type": "categorical", "name": "a", "choices": ["x", "y"], "weights": None, "default_value": "x"},
+        {"type": "ordinal", "name": "size", "sequence": ["small", "medium", "large"], "default_value": "medium"},
+        {"type": "ordinal", "name": "down", "sequence": [8, 4, 2], "default_value": 4},
+        {"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 3, "log": False},
+    ]
+    for entry in facts["hyperparameters"]:
+        entry["meta"] = None
+    facts["conditions"] = [{"type": "EQ", "child": "b", "parent": "a", "value": "x"}]
+    ours = read(json.dumps(facts | {"forbiddens": [clause]}))
+    for entry in facts["hyperparameters"]:  # the package wants defaults that are allowed
+        entry["default_value"] = dict(next(iter(ours))).get(entry["name"], entry["default_value"])
+    (tmp_path / "space.json").write_text(json.dumps(facts | {"forbiddens": []}))
+    free = package.ConfigurationSpace.from_json(tmp_path / "space.json")
+    (tmp_path / "space.json").write_text(json.dumps(facts | {"forbiddens": [clause]}))
+    theirs = package.ConfigurationSpace.from_json(tmp_path / "space.json")
+    allowed = set()
+    for configuration in read(json.dumps(facts | {"forbiddens": []})):
+        values = dict(configuration)
+        package.Configuration(free, values=values)  # without the clause all are allowed
+        with suppress(package.exceptions.ForbiddenValueError):
+            package.Configuration(theirs, values=values)
+            allowed.add(frozenset(values.items()))
+    assert {frozenset(dict(configuration).items()) for configuration in ours} == allowed
 
 
 def test_a_clause_that_is_not_known_is_named_at_once() -> None:

@@ -235,7 +235,7 @@ def test_where_one_method_lacks_seeds_the_pairs_of_the_others_are_told_of(filled
     comparison = compared(filled, values)
     assert comparison.overall.pairs[0, 1].verdict == 1
     said = headline(comparison)
-    assert said.startswith("No verdict on all: 3 seeds are common to all methods and settings")
+    assert said.startswith("No verdict on all methods together: 3 seeds are common to all methods and settings")
     assert said.endswith("Pairs that have more seeds in common are compared below.")
 
 
@@ -246,12 +246,17 @@ def test_where_no_pair_has_enough_seeds_none_is_told_of(filled: Fill) -> None:
     assert "below" not in said
 
 
-def test_the_evidence_on_new_tasks_is_that_of_the_pairs_own_settings(filled: Fill) -> None:
-    """The third method has runs on one benchmark alone, the others on two of different spaces."""
+@pytest.mark.parametrize("last", ["b", "c"])
+def test_the_evidence_on_new_tasks_is_that_of_the_pairs_own_settings(filled: Fill, last: str) -> None:
+    """One method has runs on one benchmark alone, the others on two of different spaces."""
     places = [("x", "x1", "none"), ("y", "y1", "none")]
     values = {m: {p: [i + s / 100 for s in range(20)] for p in places} for i, m in enumerate("abc")}
-    del values["c"][places[1]]
+    values[last][places[1]] = values["a"][places[1]]
+    lacking = {"b": "c", "c": "b"}[last]
+    del values[lacking][places[1]]
     comparison = compared(filled, values)
     assert comparison.overall.unit == ""
     assert "On new tasks (2 spaces are the evidence)" in headline(comparison)
-    assert "2 spaces; t with 1 df" in words(comparison)
+    said = words(comparison)
+    assert f"better than {last}, its clearest case, has the 95 % CI 0." in said
+    assert "2 spaces; t with 1 df" in said

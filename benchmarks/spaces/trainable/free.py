@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+_REVISION = 2  # raised when a mutant is another one than before, so that older runs count as stale
+
+
 @SPACES.register("cnn")
 class FreeSpace(TrainableSpace):
     """Any convolutional network within bounds (NASBOT)."""
@@ -27,7 +30,8 @@ class FreeSpace(TrainableSpace):
         super().__init__(NetworkSpace("cnn", bounds, convolutional(frame.filters, halvings)), frame)
 
     def fingerprint(self, configuration: Configuration) -> str:
-        return hashlib.sha256(self.space.to_json(configuration).encode()).hexdigest()[:16]
+        text = f"{_REVISION} {self.space.to_json(configuration)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def infeasible(self, configuration: Configuration) -> str:
         most = max(size or 1 for size in image_sizes(configuration))
