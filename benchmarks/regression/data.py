@@ -89,5 +89,5 @@ def read(path: Path, target: str) -> CsvData:
     others = np.arange(numbers.shape[1]) != column
     splits = {name: Samples(scaled[places][:, others], scaled[places, column]) for name, places in rows.items()}
     digest = hashlib.sha256(path.read_bytes() + target.encode()).hexdigest()
-    is_new = bool((varies != (deviation > 0)).any())  # version 0.2 scaled such columns by rounding errors
+    is_new = bool((varies != (deviation > 0)).any())  # earlier versions scaled such columns by rounding errors
     return CsvData(splits, f"sha256:{digest}{'+constant' if is_new else ''}")

@@ -190,6 +190,8 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
         return [one for part in clause["clauses"] for one in _alternatives(part, hyperparameters)]
     if clause["type"] == "AND":
         parts = [_alternatives(part, hyperparameters) for part in clause["clauses"]]
+        if prod(map(len, parts)) > _MOST_FORBIDDEN:
+            raise UsageError(f"a forbidden clause has more than {_MOST_FORBIDDEN:,} alternatives: write it as several")
         return [{"type": "AND", "clauses": list(chosen)} for chosen in product(*parts)]
     kind = _plain(clause["type"])
     if kind not in _COMPARED:

@@ -43,8 +43,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
     """
 
     table_kind = "listed"
-
-    revision = "+binned"
+    revision = "+binned"  # the words of numbers, each of which was a word of its own
 
     def __init__(self, hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]) -> None:
         names = [h.name for h in hyperparameters]

@@ -301,8 +301,7 @@ def _again(subject: Subject) -> str:
     how = asked[0] if len(asked) == 1 else f"the {len(asked)} commands below" if asked else "the same command"
     return (
         f"Yes: {how}; nasbench {', '.join(versions(subject))}, commit {_some(commits(subject))}. The same seeds give "
-        "the same bits "
-        f"{_where(subject)}."
+        f"the same bits {_where(subject)}."
     )
 
 

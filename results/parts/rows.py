@@ -94,9 +94,9 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
         scope: the scope of these pairs, if it is not all settings.
     """
     text = ["=: every run of the one is that of the other."] * any(pair.is_identical for pair in pairs)
-    if not tested and not all(pair.is_identical for pair in pairs):
-        text.append("Too few seeds for intervals and p: at least five in every setting of a pair.")
     if not tested:
+        if not all(pair.is_identical for pair in pairs):
+            text.append("Too few seeds for intervals and p: at least five in every setting of a pair.")
         return " ".join(text)
     number = count(len(tested), "pair")
     text.insert(

@@ -280,6 +280,14 @@ def test_a_clause_that_is_not_known_is_named_at_once() -> None:
         read(text)
 
 
+def test_a_clause_of_too_many_alternatives_is_refused_at_once() -> None:
+    b = {"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 3, "log": False}
+    either = {"type": "OR", "clauses": [{"type": "EQUALS", "name": "b", "value": value} for value in (1, 2)]}
+    clause = {"type": "AND", "clauses": [either] * 40}
+    with pytest.raises(UsageError, match="more than 10,000 alternatives"):
+        read(json.dumps({"hyperparameters": [b], "forbiddens": [clause]}))
+
+
 def test_a_list_of_rows_is_not_written_as_all_combinations() -> None:
     space = listed([Ordinal("a", (1, 2)), Ordinal("b", (1, 2))], np.array([[0, 0], [1, 1]]))
     with pytest.raises(UsageError, match="a list of rows"):
