@@ -78,14 +78,17 @@ class KnowsQuantiles(Protocol):
 
 
 def quantile(benchmark: Benchmark, metric: str, q: float) -> float:
-    """The value that the best share q of all configurations reaches, as `KnowsQuantiles` says.
+    """The value that the best share q of all configurations reaches, as `KnowsQuantiles` says; finite.
 
-    Raises UsageError where the benchmark does not know it.
+    Raises UsageError where the benchmark does not know it, or where it is no number.
     """
     named(benchmark, metric)
     if not isinstance(benchmark, KnowsQuantiles):
         raise UsageError(f"{benchmark.name} has no table of {metric}: give an absolute bound")
-    return benchmark.quantile(metric, q)
+    value = benchmark.quantile(metric, q)
+    if not math.isfinite(value):
+        raise UsageError(f"{metric}@{q:g} of {benchmark.name} is {value}, which is not a bound: give a value")
+    return value
 
 
 def quantile_rank(q: float, n: int) -> int:
@@ -151,6 +154,8 @@ class HasEpochs(Protocol):
 def at(benchmark: Benchmark, epochs: int) -> Benchmark:
     """The benchmark `name@epochs`. Raises UsageError where there is none."""
     if isinstance(benchmark, HasEpochs) and epochs in benchmark.fidelities:
+        if benchmark.fidelity is not None and epochs == benchmark.fidelity.axes[0].values[-1]:
+            raise UsageError(f"{benchmark.name} is {benchmark.name}@{epochs} already: write it without")
         return benchmark.at(epochs)
     allowed = "it has one fidelity only"
     if isinstance(benchmark, HasEpochs) and benchmark.fidelities:
@@ -304,8 +309,5 @@ def _bounds(benchmark: Benchmark, constraint: Constraint) -> list[Bound]:
         below = [Bound(metric, quantile(benchmark, metric.name, low), upper=False)] if low else []
         return [*below, Bound(metric, quantile(benchmark, metric.name, high), upper=True)]
     if constraint.relation == "@":
-        limit = quantile(benchmark, metric.name, constraint.number)
-        if not math.isfinite(limit):
-            raise UsageError(f"{constraint.label} of {benchmark.name} is {limit}, which is not a bound: give a value")
-        return [Bound(metric, limit, upper=metric.minimize)]
+        return [Bound(metric, quantile(benchmark, metric.name, constraint.number), upper=metric.minimize)]
     return [Bound(metric, constraint.number, upper=constraint.relation == "<=")]

@@ -118,8 +118,15 @@ class Bound:
         return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0)
 
     def counted(self, value: float) -> float:
-        """The value; NaN becomes a value with a violation of 1, for models that cannot take an infinite violation."""
-        return self.limit + self.sign * (abs(self.limit) or 1.0) if math.isnan(value) else value
+        """The value, for models that take finite numbers alone.
+
+        NaN becomes a value with a violation of 1, and so does an infinite value that is not feasible; one that is
+        becomes a value as far inside the bound.
+        """
+        if math.isfinite(value):
+            return value
+        step = self.sign * (abs(self.limit) or 1.0)
+        return self.limit - step if self.holds(value) else self.limit + step
 
     def __str__(self) -> str:
         return f"{self.metric.name} {self.relation} {self.limit:.7g} {self.metric.unit}".rstrip()

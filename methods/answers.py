@@ -1,21 +1,30 @@
-"""The ask that an observation answers, for methods whose model uses pending evaluations."""
+"""What a method remembers of its pending asks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import deque
+from typing import Generic, TypeVar
 
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.contract import Observation
 
+T = TypeVar("T")
 
-def answered(observation: Observation, asked: Sequence[Configuration], *told: Collection[int]) -> int:
-    """Number of the first ask for the observation's configuration that has not been told yet.
 
-    Args:
-        told: numbers of the asks that have been told, in any number of collections.
-    """
-    return next(
-        number
-        for number, configuration in enumerate(asked)
-        if not any(number in numbers for numbers in told) and configuration == observation.configuration
-    )
+class Pending(Generic[T]):
+    """A fact for each pending ask. Evaluations finish in any order, and a configuration may be asked for twice."""
+
+    def __init__(self) -> None:
+        self._facts: dict[Configuration, deque[T]] = {}
+
+    def add(self, configuration: Configuration, fact: T) -> None:
+        """Adds what is to be remembered of an ask."""
+        self._facts.setdefault(configuration, deque()).append(fact)
+
+    def answer(self, observation: Observation) -> T:
+        """Takes the fact of the first pending ask for the observation's configuration."""
+        facts = self._facts[observation.configuration]
+        fact = facts.popleft()
+        if not facts:
+            del self._facts[observation.configuration]
+        return fact

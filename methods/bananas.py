@@ -101,9 +101,9 @@ class Bananas(Method):
         parents = [o.configuration for _, o in sorted(self._seen, key=lambda pair: pair[0])]
         for parent in dict.fromkeys(parents[: _MOST_DRAWS // _MUTANTS]):
             for _ in range(_MUTANTS):
-                mutant = self._space.mutate(parent, self._rng)
+                mutant = self._space.mutant(parent, self._rng)
                 while self._rng.random() < 0.5:
-                    mutant = self._space.mutate(mutant, self._rng)
+                    mutant = self._space.mutant(mutant, self._rng)
                 if mutant not in self._asked:
                     mutants[mutant] = None
             if len(mutants) >= _MUTANTS:

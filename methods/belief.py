@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat, 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.hyperparameters import belongs, values_text
 from nasbench.methods.contract import Problem
-from nasbench.methods.mixed import Mixed
+from nasbench.methods.mixed import Mixed, truncated_normal
 
 SPREAD = 0.25
 """Standard deviation around a believed value of an ordered hyper-parameter, as a share of its range (PriorBand)."""
@@ -75,12 +75,9 @@ class Belief:
         Args:
             kept: probability of each hyper-parameter to have the believed value itself.
         """
-        from scipy.special import ndtr, ndtri  # SciPy takes a while
-
         centre, categorical = self._centre, self._mixed.categorical
         u, sure = rng.random(len(centre)), rng.random(len(centre)) < CERTAIN
-        low, high = ndtr(-centre / SPREAD), ndtr((1 - centre) / SPREAD)
-        normal = np.clip(centre + SPREAD * ndtri(low + u * (high - low)), 0.0, 1.0)
+        normal = truncated_normal(centre, SPREAD, u)
         anything = np.where(categorical, np.floor(u * self._mixed.levels), u)
         near = np.where(categorical, np.where(sure, centre, anything), normal)
         near = np.where(rng.random(len(centre)) < kept, centre, near)

@@ -269,6 +269,10 @@ class Method(Blockwise, ABC):
     initial_option: ClassVar[str] = "initial"
     """Name of the option with the number of random configurations at the start (`initial_phase`)."""
 
+    method_option: ClassVar[str] = ""
+    """Name of the option that names another method, by which this one searches; empty if there is none. What holds of
+    that method (`version`, `tuned_on`, `repeatable`) then holds of this one, too."""
+
     unpaid: float = 0.0
     """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
     to the run's clock and sets this to 0."""
@@ -278,7 +282,7 @@ class Method(Blockwise, ABC):
 
     learns_from_all: ClassVar[bool] = False
     """Whether the method may be told evaluations that it did not ask for, before its first ask; it then begins to use
-    its model as if it had asked for them. `parego` needs it."""
+    its model as if it had asked for them. `parego` and `warm-start` search by such methods."""
 
     needs: ClassVar[tuple[type, ...]] = ()
     """The views that the space must have, as protocols of `spaces.views` (`AsFlat`, `AsGraph`, …)."""

@@ -21,10 +21,10 @@ class LocalSearch(Method):
     """Evaluates the neighbours of the best configuration in random order, moves to the first better one, restarts.
 
     A start is the best of `initial` random configurations. When no neighbour is better, the search starts anew. No
-    configuration is evaluated twice. Configurations are compared by feasibility, then violation, then objective; a
-    failed evaluation is never better. Neighbours in a grid are all configurations that differ in one choice; in a
-    listed table, those that the table names; elsewhere random mutants, until 50 in a row are known or 100 have been
-    tried. With several workers the search moves as soon as a better neighbour is told.
+    configuration is evaluated twice as long as new ones are found. They are compared by feasibility, then violation,
+    then objective; a failed evaluation is never better. Neighbours in a grid are all configurations that differ in
+    one choice; in a listed table, those that the table names; elsewhere random mutants, until 50 in a row are known
+    or 100 have been tried. With several workers the search moves as soon as a better neighbour is told.
 
     With several objectives it is Pareto local search (Paquete, Chiarandini and Stützle, 2004): the search keeps an
     archive of the evaluations that none dominates since the last start, evaluates all neighbours of a random member

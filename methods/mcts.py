@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -12,6 +11,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
 
@@ -54,7 +54,7 @@ class Mcts(Method):
         self._constraints, self._rng = problem.constraints, rng
         self._exploration, self._bisection = exploration, bisection
         self._root = Node()
-        self._pending: dict[Configuration, deque[list[Node]]] = {}
+        self._pending = Pending[list[Node]]()
         self._ranks: list[Rank] = []
 
     def ask(self) -> Configuration:
@@ -84,7 +84,7 @@ class Mcts(Method):
             for parent, width in reversed(list(zip(path, widths, strict=False))):
                 children = parent.children.values()
                 parent.asked = min(child.asked for child in children) if len(children) == width else 0
-        self._pending.setdefault(walk.configuration, deque()).append(path)
+        self._pending.add(walk.configuration, path)
         return walk.configuration
 
     def tell(self, observation: Observation) -> None:
@@ -92,12 +92,9 @@ class Mcts(Method):
         worse = len(self._ranks) - (bisect_left(self._ranks, rank) + bisect_right(self._ranks, rank)) / 2
         reward = worse / len(self._ranks) if self._ranks else 0.5
         insort(self._ranks, rank)
-        paths = self._pending[observation.configuration]
-        for node in paths.popleft():
+        for node in self._pending.answer(observation):
             node.told += 1
             node.reward += reward
-        if not paths:
-            del self._pending[observation.configuration]
 
     def _choose(self, node: Node | None, weights: Sequence[float]) -> int:
         """The option to take: one without a visit, drawn by its weight, else the open one with the highest bound."""

@@ -13,6 +13,15 @@ Rows = NDArray[np.float64]
 """Shape (n, d): one row per configuration, one column per hyper-parameter."""
 
 
+def truncated_normal(centre: Rows, width: Rows | float, u: Rows) -> Rows:
+    """Draws from normal distributions truncated to [0, 1], by their distribution function's inverse at u."""
+    from scipy.special import ndtr, ndtri  # SciPy takes a while
+
+    low, high = ndtr(-centre / width), ndtr((1 - centre) / width)
+    drawn: Rows = np.clip(centre + width * ndtri(low + u * (high - low)), 0.0, 1.0)
+    return drawn
+
+
 class Mixed:
     """A flat space as rows. A hyper-parameter that is absent from a configuration is 0.5, or its first category."""
 

@@ -40,7 +40,7 @@ class ParEGO(Method):
         "J. Knowles. ParEGO: A Hybrid Algorithm with On-Line Landscape Approximation for Expensive Multiobjective "
         "Optimization Problems. IEEE Transactions on Evolutionary Computation 10(1), 2006."
     )
-    tuned_on = CTPE.tuned_on
+    method_option = "by"
     seconds = 3e-3
     serves_several = True
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from operator import attrgetter
+from typing import NamedTuple
 
 from numpy.random import Generator
 
@@ -12,6 +14,18 @@ from nasbench.methods.contract import METHODS, Losses, Method, Observation, Prob
 from nasbench.methods.dominance import places
 
 _MOST = 1_000_000
+
+
+class _Member(NamedTuple):
+    """A living configuration."""
+
+    rank: Rank
+    configuration: Configuration
+    losses: Losses
+    """Empty with one objective."""
+
+
+_RANK = attrgetter("rank")
 
 
 @METHODS.register("evolution")
@@ -43,9 +57,8 @@ class RegularizedEvolution(Method):
                 raise UsageError(f"{name} must lie in [1, {_MOST}], not {value}")
         self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
         self._initial, self._tournament = population, tournament
-        self._members: deque[tuple[Rank, Configuration]] = deque(maxlen=population)
+        self._members: deque[_Member] = deque(maxlen=population)
         self._problem = problem
-        self._losses: deque[Losses] = deque(maxlen=population)
 
     def ask(self) -> Configuration:
         if self._initial > 0 or not self._members:
@@ -54,17 +67,12 @@ class RegularizedEvolution(Method):
         # Drawn with replacement, as algorithm 1 of the paper does.
         draws = self._rng.integers(len(self._members), size=self._tournament).tolist()
         if self._problem.several:
-            placed = places([rank[0] for rank, _ in self._members], self._losses)
-            parent = self._members[min(draws, key=placed.__getitem__)][1]
+            placed = places([member.rank[0] for member in self._members], [member.losses for member in self._members])
+            parent = self._members[min(draws, key=placed.__getitem__)]
         else:
-            parent = min([self._members[i] for i in draws], key=_rank)[1]
-        return self._space.mutate(parent, self._rng)
+            parent = min([self._members[i] for i in draws], key=_RANK)
+        return self._space.mutant(parent.configuration, self._rng)
 
     def tell(self, observation: Observation) -> None:
-        self._members.append((observation.rank(self._constraints), observation.configuration))
-        if self._problem.several:
-            self._losses.append(self._problem.losses(observation))
-
-
-def _rank(member: tuple[Rank, Configuration]) -> Rank:
-    return member[0]
+        losses = self._problem.losses(observation) if self._problem.several else ()
+        self._members.append(_Member(observation.rank(self._constraints), observation.configuration, losses))

@@ -109,7 +109,7 @@ class RGPE(Method):
         best = sorted(self._told, key=lambda o: o.rank(self._problem.constraints))[:_PARENTS]
         drawn = [space.sample(rng) for _ in range(self._candidates // 2)]
         for i in range(self._candidates - len(drawn)):
-            drawn.append(space.mutate(best[i % len(best)].configuration, rng) if best else space.sample(rng))
+            drawn.append(space.mutant(best[i % len(best)].configuration, rng) if best else space.sample(rng))
         drawn = list(dict.fromkeys(drawn))
         new = [c for c in drawn if c not in self._asked]
         return [c for c in new if self._problem.allows(c)] or new or drawn

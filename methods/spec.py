@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 from numpy.random import Generator
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.options import Spec, Value, option_defaults
 from nasbench.benchmarks.spaces.registry import Registry
@@ -38,6 +40,27 @@ class MethodSpec(Spec):
     def method(self) -> type[Method]:
         """The class of the method. Raises UsageError if the name is unknown."""
         return METHODS.get(self.name)
+
+    @property
+    def version(self) -> int:
+        """`Method.version`, with that of the method by which it searches."""
+        return sum(method.version for method in self._methods)
+
+    @property
+    def tuned_on(self) -> tuple[str, ...]:
+        """`Method.tuned_on`, with that of the method by which it searches."""
+        return tuple(sorted({space for method in self._methods for space in method.tuned_on}))
+
+    @property
+    def repeatable(self) -> Repeatable:
+        """`Method.repeatable`, or that of the method by which it searches if that is narrower."""
+        return reduce(Repeatable.both, (method.repeatable for method in self._methods))
+
+    @property
+    def _methods(self) -> list[type[Method]]:
+        """The class of the method, and of the one by which it searches (`Method.method_option`)."""
+        option = self.method.method_option
+        return [self.method, *([METHODS.get(str(self.values()[option]))] if option else [])]
 
     @property
     def is_foreign(self) -> bool:

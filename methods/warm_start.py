@@ -45,7 +45,7 @@ class WarmStart(Method):
         "Portfolio: M. Wistuba, N. Schilling and L. Schmidt-Thieme. Sequential Model-Free Hyperparameter Tuning. ICDM "
         "2015. Experts after N. Mallik et al. PriorBand. NeurIPS 2023."
     )
-    tuned_on = CTPE.tuned_on
+    method_option = "by"
     seconds = CTPE.seconds
     newer_options: ClassVar = {"scored": 100}
 
@@ -113,7 +113,7 @@ class WarmStart(Method):
         chosen = [knowledge.belief(self._knowledge, self._rng)]
         while len(chosen) < self._size:
             for _ in range(_MOST_MUTANTS):
-                mutant = space.mutate(chosen[0], self._rng)
+                mutant = space.mutant(chosen[0], self._rng)
                 if mutant not in chosen:
                     break
             chosen.append(mutant)

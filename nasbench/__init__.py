@@ -1,6 +1,7 @@
 """Compares neural-architecture-search and hyper-parameter-optimisation methods fairly.
 
-The names below are the public Python interface; everything else may change. In a notebook::
+The names below, and the modules that docs/plugins.md and docs/search-space-language.md import, are the public Python
+interface; everything else may change. In a notebook::
 
     >>> import nasbench
     >>> frame = nasbench.run("random", "nb201-cifar10", seeds=2, evals=50)
@@ -170,6 +171,10 @@ def run(
         session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)", unseal=sealed)
         for _ in session.compute(where):
             pass
+        _, absent = session.outcome()
+        if absent:
+            notices = "; ".join(session.store.notices) or "another command computes them, or their process was killed"
+            raise StoreError(f"{absent} runs are missing: {notices}; call it again")
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]

@@ -28,8 +28,11 @@ def fix(environment: MutableMapping[str, str], flags: set[str]) -> None:
 
 
 def processor() -> set[str]:
-    """The features of an x86-64 processor, as Linux names them; empty on other machines."""
+    """The features of an x86-64 processor, as Linux names them; empty where that is not known."""
     if os.uname().machine != "x86_64" or not sys.platform.startswith("linux"):
         return set()
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
-        return next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+            return next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    except OSError:  # /proc is not mounted
+        return set()

@@ -156,11 +156,6 @@ class Curves:
         return longest
 
     @property
-    def families(self) -> int:
-        """Number of benchmark families of the settings."""
-        return int(self.settings["family"].nunique())
-
-    @property
     def spaces(self) -> int:
         """Number of search spaces of the settings; settings of one space are not independent."""
         return int(self.settings["space"].nunique())

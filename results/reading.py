@@ -18,7 +18,7 @@ from nasbench.results.curves import Array, Curves
 from nasbench.results.errors import StoreError
 from nasbench.results.hypervolumes import Front, losses
 from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
-from nasbench.results.selection import EVERYTHING, Selection, check_versions
+from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import HYPERVOLUME, Setup
@@ -45,19 +45,17 @@ def select(
     every = [(store, f) for store in stores for f in store.fragments()]
     begun = [(store, run.fragment()) for store in stores for run in under_way(store) if run.spent >= 1]
     every += begun if partial else []
-    selected = selection.of([(store, f) for store, f in every if not f.setup.setting.reference] or every)
-    protocols = sorted({f.setup.protocol for _, f in selected})
-    if not protocols:
+    if not every:
         advice = f"; --partial reports the {len(begun)} under way" if begun else ""
         raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing{advice}")
+    selected = selection.of([(store, f) for store, f in every if not f.setup.setting.reference] or every)
+    protocols = sorted({f.setup.protocol for _, f in selected})
     if protocol is None and len(protocols) > 1:
         choices = "; ".join(f"--protocol '{p}'" for p in protocols)
         raise StoreError(f"{names}: runs that must not be compared with each other; choose one of {choices}")
     if protocol is not None and protocol not in protocols:
         raise StoreError(f"{names} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
-    chosen = [(store, f) for store, f in selected if f.setup.protocol == (protocol or protocols[0])]
-    check_versions([f.setup for _, f in chosen])
-    return chosen
+    return [(store, f) for store, f in selected if f.setup.protocol == (protocol or protocols[0])]
 
 
 def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
@@ -104,13 +102,10 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         known_scores.append(set(worth))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
         _learn(settings.setdefault(place, {"bench": place[0], "constraint": place[1]}), f.setup)
-        end = 0
-        for run in f.runs:
-            start, end = end, end + run.rows
+        for run, span in f.spans():
             if (f.setup.id, run.seed) in runs:
                 continue
-            # The closing row of a failed run is not an evaluation.
-            part = _Run.of(rows, slice(start, end - bool(run.failure)), f.setup)
+            part = _Run.of(rows, span, f.setup)
             dense.add(part)
             runs[f.setup.id, run.seed] = {
                 "setting": place,

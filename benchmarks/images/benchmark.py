@@ -129,8 +129,6 @@ class ImageBenchmark(Benchmark):
         return training.device_name()
 
     def at(self, epochs: int) -> Benchmark:
-        if epochs == self._recipe.epochs:
-            raise UsageError(f"{self.name} is {self.name}@{epochs} already: write it without")
         return ImageBenchmark(self._dataset, self._space, self._recipe.name, epochs, self._options)
 
     def variant(self, name: str) -> Benchmark:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.blockwise import Blockwise
+from nasbench.benchmarks.spaces.errors import UsageError
 
 Configuration: TypeAlias = Any
 """One point of a space, immutable and hashable. Its form depends on the space (a grid: a tuple of choice indices)."""
@@ -45,7 +46,14 @@ class Space(Blockwise, ABC):
 
     @abstractmethod
     def mutate(self, configuration: Configuration, rng: Generator) -> Configuration:
-        """A random neighbour: exactly one choice differs."""
+        """A random neighbour: exactly one choice differs. Raises UsageError if there is none."""
+
+    def mutant(self, configuration: Configuration, rng: Generator) -> Configuration:
+        """A random neighbour; a random configuration if there is none, for constraints may forbid all of them."""
+        try:
+            return self.mutate(configuration, rng)
+        except UsageError:
+            return self.sample(rng)
 
     @abstractmethod
     def check(self, configuration: Configuration) -> None:

@@ -14,6 +14,7 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import DECISIONS
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice
+from nasbench.benchmarks.spaces.listed import ListedSpace
 
 
 class CellGrid(GridSpace, blockwise=True):
@@ -98,5 +99,5 @@ def grid(kind: str, hyperparameters: Sequence[Choice]) -> GridSpace:
     Raises UsageError for an unknown kind, or hyper-parameters that do not fit it.
     """
     if kind not in GRIDS:
-        raise unknown("space of a table", kind, filter(None, GRIDS))
+        raise unknown("space of a table", kind, [*filter(None, GRIDS), ListedSpace.table_kind])
     return GRIDS[kind](hyperparameters)

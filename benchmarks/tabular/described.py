@@ -256,7 +256,8 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
         return Categorical(name, values)
     kinds = ["categorical", "ordinal", *(["float", "integer"] if space == ListedSpace.table_kind else [])]
     if kind not in kinds:
-        raise UsageError(f"kind = {kind!r} of {name} in {spec} is unknown; allowed: {', '.join(kinds)}")
+        numbers = "" if len(kinds) > 2 else f', and with space = "{ListedSpace.table_kind}" integer and float'
+        raise UsageError(f"kind = {kind!r} of {name} in {spec} is not possible; allowed: {', '.join(kinds)}{numbers}")
     if not all(isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= LARGEST for v in values):
         raise UsageError(
             f"{name} is {kind} in {spec}, but not all of its values are numbers of at most {LARGEST:g} in size: "

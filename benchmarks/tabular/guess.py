@@ -69,7 +69,7 @@ def guess(data: Path) -> Guess:
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
     lines = [
         f"# What the columns of {_plain(data.name)} are, guessed from its header and its values. A comment that begins",
-        '# with "?" is a doubt. Read it, and mend what is wrong: docs/tables.md explains every key.',
+        '# with "?" is a doubt. Read it, and mend what is wrong: docs/tables.md lists all keys.',
         *map(_text, _top(data, frame, roles, metrics)),
     ]
     if roles.cell:

@@ -328,8 +328,10 @@ def sha256_of(path: Path) -> str:
 
 
 _HYPERPARAMETERS: dict[str, Callable[[dict[str, Any]], Hyperparameter]] = {
-    "Categorical": lambda facts: Categorical(facts["name"], tuple(facts["values"])),
-    "Ordinal": lambda facts: Ordinal(facts["name"], tuple(facts["values"]), facts["log"]),
+    "Categorical": lambda facts: Categorical(facts["name"], tuple(facts["values"]), tuple(facts.get("prior", ()))),
+    "Ordinal": lambda facts: Ordinal(
+        facts["name"], tuple(facts["values"]), facts["log"], tuple(facts.get("prior", ()))
+    ),
     "Float": lambda facts: Float(**facts),
     "Integer": lambda facts: Integer(**facts),
 }

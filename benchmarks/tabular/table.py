@@ -213,12 +213,14 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     def quantile(self, metric: str, q: float) -> float:
         """The value at 0-based rank ceil(q N) of the configurations' means, ascending (c-TPE, authors' thresholds).
 
-        For a maximised metric, the order is descending. q = 1 gives the last value.
+        For a maximised metric, the order is descending. q = 1 gives the last value. NaN if there is no value at all.
         """
         column = self.column(metric)
         means = self.means(column)
         means = np.sort(means[~np.isnan(means)])
         n = len(means)
+        if not n:
+            return math.nan
         rank = quantile_rank(q, n)
         return float(means[rank] if self.metrics[column].minimize else means[n - 1 - rank])
 

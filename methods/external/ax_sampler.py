@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
@@ -13,6 +12,7 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 
@@ -52,7 +52,7 @@ class AxNEI(Method):
         self._seed = int(rng.integers(2**31))
         self._flat = problem.flat
         self._client: Client | None = None
-        self._pending: dict[Configuration, deque[int]] = {}
+        self._pending = Pending[int]()
         self._proposed: set[Configuration] = set()
 
     def ask(self) -> Configuration:
@@ -72,12 +72,12 @@ class AxNEI(Method):
             pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
             coordinates = {h.name: _any_value(h) if x is None else _number(x) for h, x in pairs}
             trial = client.attach_trial(coordinates)
-        self._pending.setdefault(configuration, deque()).append(trial)
+        self._pending.add(configuration, trial)
         self._proposed.add(configuration)
         return configuration
 
     def tell(self, observation: Observation) -> None:
-        trial = self._pending[observation.configuration].popleft()
+        trial = self._pending.answer(observation)
         if observation.evaluation.status != "ok":
             self._begun().mark_trial_failed(trial)
             return

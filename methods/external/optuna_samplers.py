@@ -10,7 +10,6 @@ import inspect
 import math
 import warnings
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,6 +28,7 @@ from nasbench.benchmarks.spaces import (
     Ordinal,
 )
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 
@@ -56,7 +56,7 @@ class OptunaMethod(Method):
         self._problem, self._seed = problem, int(rng.integers(2**32))
         self._flat = problem.flat
         self._study: optuna.Study | None = None
-        self._pending: dict[Configuration, deque[Any]] = {}
+        self._pending = Pending[Any]()
 
     @classmethod
     def make_ready(cls) -> None:
@@ -78,13 +78,13 @@ class OptunaMethod(Method):
             present = condition is None or condition.holds(coordinates)
             coordinates.append(suggested(trial, h) if present else None)
         configuration = self._flat.at(coordinates)
-        self._pending.setdefault(configuration, deque()).append(trial)
+        self._pending.add(configuration, trial)
         return configuration
 
     def tell(self, observation: Observation) -> None:
         import optuna
 
-        trial = self._pending[observation.configuration].popleft()
+        trial = self._pending.answer(observation)
         evaluation = observation.evaluation
         told = {bound: evaluation.metrics[bound.metric.name] for bound in self._problem.constraints}
         if evaluation.status == "failed" or (evaluation.status == "infeasible" and all(map(math.isnan, told.values()))):

@@ -17,6 +17,7 @@ from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
+from nasbench.methods.surrogates.acquisition import expected_improvement, probability
 
 
 @METHODS.register("rf-cei")
@@ -38,6 +39,7 @@ class RandomForestCEI(Method):
         "Exploration. MASCOTS 2019."
     )
     needs = (AsFlat,)
+    version = 2
     learns_from_all = True
     seconds = 0.05
 
@@ -75,13 +77,11 @@ class RandomForestCEI(Method):
             ]
             values = np.array([bound.counted(o.evaluation.metrics[metric]) for o in told])
             mean, spread = self._predict(self._features([o.configuration for o in told]), values, at)
-            scores += np.log(np.maximum(_cdf(bound.slack(mean) / spread), 1e-300))
+            scores += np.log(np.maximum(probability(bound, mean, spread), 1e-300))
         feasible = [o.objective for o in self._observed if o.feasible]
         if feasible:  # before the first feasible observation, only feasibility counts
             mean, spread = self._predict(known, np.array([o.objective for o in self._observed]), at)
-            z = (min(feasible) - mean) / spread
-            improvement = spread * (z * _cdf(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
-            scores += np.log(np.maximum(improvement, 1e-300))
+            scores += np.log(np.maximum(expected_improvement(mean, spread, min(feasible)), 1e-300))
         return candidates[int(np.argmax(scores))]
 
     def tell(self, observation: Observation) -> None:
@@ -92,8 +92,8 @@ class RandomForestCEI(Method):
 
     def _proposals(self) -> list[Configuration]:
         space = self._problem.space
-        ranked = sorted(self._observed, key=lambda o: (not o.feasible, o.objective))[:5]
-        near = [space.mutate(o.configuration, self._rng) for o in ranked for _ in range(self._candidates // 10)]
+        ranked = sorted(self._observed, key=lambda o: o.rank(self._problem.constraints))[:5]
+        near = [space.mutant(o.configuration, self._rng) for o in ranked for _ in range(self._candidates // 10)]
         return near + [space.sample(self._rng) for _ in range(self._candidates - len(near))]
 
     def _features(self, configurations: list[Configuration]) -> NDArray[np.float64]:
@@ -118,10 +118,3 @@ class RandomForestCEI(Method):
         forest.fit(known, values)
         answers = np.array([tree.predict(at) for tree in forest.estimators_])
         return answers.mean(axis=0), np.maximum(answers.std(axis=0), 1e-9 * (1 + np.abs(values).max()))
-
-
-def _cdf(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.special import ndtr
-
-    probability: NDArray[np.float64] = ndtr(z)
-    return probability

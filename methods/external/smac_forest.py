@@ -6,7 +6,6 @@ import logging
 import math
 import tempfile
 import warnings
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 
@@ -62,7 +62,7 @@ class Smac(Method):
         self._seed = int(rng.integers(2**31 - 1))
         self._flat = problem.flat
         self._facade: HyperparameterOptimizationFacade | None = None
-        self._pending: dict[Configuration, deque[TrialInfo | None]] = {}
+        self._pending = Pending[Any]()  # the trial's TrialInfo, or None if SMAC did not propose it
         self._told: list[tuple[TrialInfo, Observation, float]] = []
         """Observations of SMAC's proposals, with the costs that SMAC was told."""
 
@@ -85,13 +85,13 @@ class Smac(Method):
             )
         except (ConfigurationSpaceExhaustedException, StopIteration):
             configuration = self._problem.space.sample(self._rng)
-        self._pending.setdefault(configuration, deque()).append(info)
+        self._pending.add(configuration, info)
         return configuration
 
     def tell(self, observation: Observation) -> None:
         from smac.runhistory import TrialValue
 
-        info = self._pending[observation.configuration].popleft()
+        info = self._pending.answer(observation)
         if info is None:
             return  # SMAC did not propose it
         self._told.append((info, observation, math.nan))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import bisect
 import heapq
 from collections import deque
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import ClassVar, TypeAlias
 
 from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import rungs
 
 _VARIANTS = ("promotion", "stopping")
@@ -21,20 +22,21 @@ _Key: TypeAlias = tuple[float, float, int]
 """A rank, and the number of its arrival."""
 
 
-class _Rung:
-    """All results at a level; equal ones are ordered by arrival."""
+class Rung:
+    """All results at a level, ordered by rank; equal ones are ordered by arrival."""
 
-    def __init__(self) -> None:
+    def __init__(self, problem: Problem) -> None:
+        self._constraints = problem.constraints
         self._sorted: list[_Key] = []
         self._waiting: list[tuple[_Key, int, Configuration]] = []
         """A heap of the trainings that have not been promoted."""
 
-    def add(self, rank: Rank, trial: int, configuration: Configuration, may_go_on: bool) -> None:
-        """Adds a result."""
-        key = (*rank, len(self._sorted))
+    def add(self, observation: Observation, may_go_on: bool) -> None:
+        """Adds a result, and whether its training may be promoted."""
+        key = (*observation.rank(self._constraints), len(self._sorted))
         bisect.insort(self._sorted, key)
         if may_go_on:
-            heapq.heappush(self._waiting, (key, trial, configuration))
+            heapq.heappush(self._waiting, (key, observation.trial, observation.configuration))
 
     def promoted(self, eta: int) -> tuple[int, Configuration] | None:
         """Takes the best unpromoted training if it is among the best floor(n/η) of all n results (algorithm 2)."""
@@ -46,9 +48,9 @@ class _Rung:
         heapq.heappop(self._waiting)
         return trial, configuration
 
-    def is_among_best(self, rank: Rank, eta: int) -> bool:
-        """Whether at most a share of 1/η of the results so far, this one included, are better than this rank."""
-        better = bisect.bisect_left(self._sorted, (*rank, -1))
+    def is_among_best(self, observation: Observation, eta: int) -> bool:
+        """Whether at most a share of 1/η of the results so far, this one included, are better than this one."""
+        better = bisect.bisect_left(self._sorted, (*observation.rank(self._constraints), -1))
         return better * eta <= len(self._sorted)
 
 
@@ -73,6 +75,8 @@ class ASHA(Method):
     )
     needs_fidelity = True
     seconds = 1e-5
+    rung: ClassVar[type[Rung]] = Rung
+    """How the results of a level are ordered."""
 
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, variant: str = "promotion"
@@ -83,7 +87,7 @@ class ASHA(Method):
         self._problem, self._rng, self._eta = problem, rng, eta
         self._levels = rungs(problem.fidelity, eta, lowest)
         self._continuable, self._stopping = problem.fidelity.continuable, variant == "stopping"
-        self._rungs = {level: _Rung() for level in self._levels[:-1]}
+        self._rungs = {level: self.rung(problem) for level in self._levels[:-1]}
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
         self._downwards = [(rung, self._above[level]) for level, rung in reversed(self._rungs.items())]
         self._judged: deque[Proposal] = deque()
@@ -92,20 +96,23 @@ class ASHA(Method):
     def ask(self) -> Proposal:
         if self._judged:
             return self._judged.popleft()
-        if not self._stopping:
-            for rung, above in self._downwards:
-                promoted = rung.promoted(self._eta)
-                if promoted is not None:
-                    return self._further(*promoted, above)
+        for rung, above in self._open():
+            promoted = rung.promoted(self._eta)
+            if promoted is not None:
+                return self._further(*promoted, above)
         return Proposal(self._problem.space.sample(self._rng), self._levels[0])
+
+    def _open(self) -> Sequence[tuple[Rung, Level]]:
+        """The rungs that promote, the highest first, each with the level above it."""
+        return () if self._stopping else self._downwards
 
     def tell(self, observation: Observation) -> None:
         rung = self._rungs.get(observation.level)
         if rung is None:
             return  # the highest level has no rung
-        rank, is_ok = observation.rank(self._problem.constraints), observation.evaluation.status == "ok"
-        rung.add(rank, observation.trial, observation.configuration, is_ok and not self._stopping)
-        if self._stopping and is_ok and rung.is_among_best(rank, self._eta):
+        is_ok = observation.evaluation.status == "ok"
+        rung.add(observation, is_ok and not self._stopping)
+        if self._stopping and is_ok and rung.is_among_best(observation, self._eta):
             above = self._above[observation.level]
             self._judged.append(self._further(observation.trial, observation.configuration, above))
 

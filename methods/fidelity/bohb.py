@@ -118,7 +118,7 @@ class CBOHB(BOHB):
     """
 
     source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."
-    version = 4
+    version = 5
     tuned_on = CTPE.tuned_on
     seconds = 3e-4
 

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.contract import Observation, Problem
-from nasbench.methods.mixed import Mixed, Rows
+from nasbench.methods.mixed import Mixed, Rows, truncated_normal
 
 Array = NDArray[np.float64]
 
@@ -118,8 +117,6 @@ class Density:
         """Points, each drawn from the widened kernel around a random observation, truncated to [0, 1]."""
         middle = self._rows[rng.integers(len(self._rows), size=count)]
         u = rng.random(middle.shape)
-        wide = _WIDENING * self.bandwidths
-        low, high = ndtr(-middle / wide), ndtr((1 - middle) / wide)
-        points = np.clip(middle + wide * ndtri(low + u * (high - low)), 0.0, 1.0)
+        points = truncated_normal(middle, _WIDENING * self.bandwidths, u)
         anything = np.floor(rng.random(middle.shape) * self._categories)
         return np.where(self._categories > 0, np.where(u < self.bandwidths, anything, middle), points)

@@ -8,32 +8,33 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
+from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem
 from nasbench.methods.dominance import Array, ranks, scaled
-from nasbench.methods.fidelity.asha import ASHA
+from nasbench.methods.fidelity.asha import ASHA, Rung
 
 
-class _Rung:
+class FrontsRung(Rung):
     """All results at a level, ordered by constrained dominance and an epsilon-net."""
 
-    def __init__(self) -> None:
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
         self._violations: list[float] = []
         self._losses: list[Losses] = []
-        self._waiting: dict[int, tuple[int, Configuration]] = {}
+        self._unpromoted: dict[int, tuple[int, Configuration]] = {}
         """Number of the result → its training, for those that have not been promoted."""
 
-    def add(self, violation: float, losses: Losses, trial: int, configuration: Configuration, may_go_on: bool) -> None:
+    def add(self, observation: Observation, may_go_on: bool) -> None:
         """Adds a result; one without finite losses is the worst."""
+        violation, losses = observation.rank(self._problem.constraints)[0], self._problem.losses(observation)
         if may_go_on:
-            self._waiting[len(self._losses)] = trial, configuration
+            self._unpromoted[len(self._losses)] = observation.trial, observation.configuration
         self._losses.append(losses)
         self._violations.append(violation if all(map(math.isfinite, losses)) else math.inf)
 
     def promoted(self, eta: int) -> tuple[int, Configuration] | None:
-        """Takes the best unpromoted training among the best floor(n/η) of all n results."""
-        best = order(self._violations, self._losses)[: len(self._losses) // eta] if self._waiting else []
-        number = next((number for number in best if number in self._waiting), None)
-        return None if number is None else self._waiting.pop(number)
+        best = order(self._violations, self._losses)[: len(self._losses) // eta] if self._unpromoted else []
+        number = next((number for number in best if number in self._unpromoted), None)
+        return None if number is None else self._unpromoted.pop(number)
 
 
 @METHODS.register("mo-asha")
@@ -55,28 +56,14 @@ class MOASHA(ASHA):
     )
     serves_several = True
     seconds = 3e-4
+    rung = FrontsRung
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
         super().__init__(problem, rng, eta=eta, lowest=lowest)
-        self._fronts = {level: _Rung() for level in self._levels[:-1]}
 
     @classmethod
     def form(cls, problem: Problem) -> type[Method]:
         return cls if problem.several else ASHA
-
-    def ask(self) -> Proposal:
-        for level, rung in reversed(self._fronts.items()):
-            promoted = rung.promoted(self._eta)
-            if promoted is not None:
-                return self._further(*promoted, self._above[level])
-        return Proposal(self._problem.space.sample(self._rng), self._levels[0])
-
-    def tell(self, observation: Observation) -> None:
-        rung = self._fronts.get(observation.level)
-        if rung is not None:
-            violation = observation.rank(self._problem.constraints)[0]
-            losses, is_ok = self._problem.losses(observation), observation.evaluation.status == "ok"
-            rung.add(violation, losses, observation.trial, observation.configuration, is_ok)
 
 
 def order(violations: list[float], losses: list[Losses]) -> list[int]:

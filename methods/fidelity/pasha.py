@@ -8,8 +8,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.methods.contract import METHODS, Observation, Problem, Proposal
-from nasbench.methods.fidelity.asha import ASHA
+from nasbench.benchmarks import Level
+from nasbench.methods.contract import METHODS, Observation, Problem
+from nasbench.methods.fidelity.asha import ASHA, Rung
 
 K = TypeVar("K", bound=Hashable)
 
@@ -34,6 +35,7 @@ class PASHA(ASHA):
         "O. Bohdal, L. Balles, M. Wistuba, B. Ermis, C. Archambeau and G. Zappella. PASHA: Efficient HPO and NAS with "
         "Progressive Resource Allocation. ICLR 2023."
     )
+    version = 2
     seconds = 1e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
@@ -43,14 +45,11 @@ class PASHA(ASHA):
         self._losses: list[dict[Hashable, float]] = [{} for _ in self._levels]
         """For each rung the objective of every feasible training: by trial, or by configuration if levels are trainings
         of their own."""
-        self._curves: dict[Hashable, tuple[float, ...]] = {}
+        self._crossings = Crossings()
+        """Of the trainings of the highest rung."""
 
-    def ask(self) -> Proposal:
-        for rung, above in self._downwards[len(self._downwards) - self._top :]:
-            promoted = rung.promoted(self._eta)
-            if promoted is not None:
-                return self._further(*promoted, above)
-        return Proposal(self._problem.space.sample(self._rng), self._levels[0])
+    def _open(self) -> Sequence[tuple[Rung, Level]]:
+        return self._downwards[len(self._downwards) - self._top :]
 
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
@@ -58,43 +57,54 @@ class PASHA(ASHA):
         if not observation.feasible:
             return
         key: Hashable = observation.trial if self._continuable else observation.configuration
+        is_new = key not in self._losses[number]
         self._losses[number][key] = observation.objective
-        self._curves[key] = observation.curve or ()
-        if number == self._top and not self._is_stable():
-            self._top = min(self._top + 1, len(self._levels) - 1)
+        if number != self._top:
+            return
+        if is_new and observation.curve is not None:
+            self._crossings.add(observation.curve)
+        if not self._is_stable() and self._top < len(self._levels) - 1:
+            self._top, self._crossings = self._top + 1, Crossings()
 
     def _is_stable(self) -> bool:
         """Whether the two highest rungs order the trainings of the highest in the same way, up to epsilon."""
         below = self._losses[self._top - 1]
         highest = {key: loss for key, loss in self._losses[self._top].items() if key in below}
-        return is_same_order(highest, below, epsilon([self._curves[key] for key in highest]))
+        return is_same_order(highest, below, self._crossings.epsilon)
+
+
+class Crossings:
+    """The last differences between learning curves that cross at least twice (the paper, section 4.3)."""
+
+    def __init__(self) -> None:
+        self._curves: list[Sequence[float]] = []
+        self._last: list[float] = []
+
+    def add(self, curve: Sequence[float]) -> None:
+        """Adds a curve: objectives by level, as many as in those before it. NaN is on no side of another curve."""
+        if self._curves:
+            differences = np.subtract(self._curves, curve)
+            signs = np.nan_to_num(np.sign(differences))
+            places = np.maximum.accumulate(np.where(signs != 0, np.arange(len(curve)), 0), axis=1)
+            signs = np.take_along_axis(signs, places, axis=1)  # a tie is on the side of the level before it
+            crossings = np.count_nonzero(signs[:, 1:] * signs[:, :-1] < 0, axis=1)
+            self._last += np.abs(differences[crossings > 1, -1]).tolist()
+        self._curves.append(curve)
+
+    @property
+    def epsilon(self) -> float:
+        """The 90th percentile of the differences; 0 if no two curves cross twice."""
+        return float(np.nanpercentile(self._last, _PERCENTILE)) if self._last else 0.0
 
 
 def is_same_order(highest: Mapping[K, float], below: Mapping[K, float], tolerance: float) -> bool:
-    """Whether each training of the highest rung has its place in the order of the rung below.
+    """Whether each training of the highest rung has its place in the order of the rung below; a tie has any order.
 
     Args:
         highest: the loss of each training, by its key.
         below: the same one rung below; trainings that are not in `highest` do not count.
         tolerance: trainings whose losses below differ by at most this have each other's places.
     """
-    by_highest, by_below = (sorted(highest, key=losses.__getitem__) for losses in (highest, below))
+    by_highest = sorted(highest, key=lambda key: (highest[key], below[key]))
+    by_below = sorted(highest, key=below.__getitem__)
     return all(abs(below[a] - below[b]) <= tolerance for a, b in zip(by_highest, by_below, strict=True))
-
-
-def epsilon(curves: Sequence[Sequence[float]]) -> float:
-    """The 90th percentile of the last differences between curves that cross at least twice; 0 if none do.
-
-    Args:
-        curves: objectives by level, of different lengths; two are compared as far as both go.
-    """
-    last = []
-    for i, one in enumerate(curves):
-        for other in curves[:i]:
-            length = min(len(one), len(other))
-            difference = np.subtract(one[:length], other[:length])
-            signs = np.sign(difference[np.flatnonzero(difference)])  # NaN has no sign
-            signs = signs[~np.isnan(signs)]
-            if np.count_nonzero(signs[1:] != signs[:-1]) > 1:
-                last.append(abs(float(difference[-1])))
-    return float(np.nanpercentile(last, _PERCENTILE)) if last else 0.0

@@ -251,7 +251,7 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
             parent, name = space.modified(parent, rng)
             made[name] += 1
         else:
-            parent = space.mutate(parent, rng)
+            parent = space.mutant(parent, rng)
     return parent
 
 

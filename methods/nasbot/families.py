@@ -99,19 +99,17 @@ class Family:
         return kinds
 
 
-def cnn(conv_scale: float = _CONVOLUTIONS, pools: float = _POOLS, fc: float = _DENSE, floor: float = _FLOOR) -> Family:
+def cnn(conv_scale: float = _CONVOLUTIONS, fc: float = _DENSE) -> Family:
     """Convolutional networks.
 
     Args:
         conv_scale: mismatch of two kernel sizes, divided by the root of their difference.
-        pools: mismatch of maximum and average pooling.
         fc: mass of a unit of a fully connected layer, relative to a convolution's.
-        floor: least mass of ip and of op.
     """
     labels = LABELS["cnn"]
-    costs = {POOLS: pools, **_convolutions(CONVOLUTIONS, conv_scale)}
+    costs = {POOLS: _POOLS, **_convolutions(CONVOLUTIONS, conv_scale)}
     groups = (labels, CONVOLUTIONS, POOLS, ("fc",))
-    return _family("cnn", labels, groups, costs, {"fc": fc}, floor)
+    return _family("cnn", labels, groups, costs, {"fc": fc})
 
 
 def program() -> Family:
@@ -172,14 +170,13 @@ def _family(
     groups: Iterable[Iterable[str]],
     costs: Mapping[tuple[str, str], float],
     coefficients: Mapping[str, float] | None = None,
-    floor: float = _FLOOR,
 ) -> Family:
     mismatch = np.full((len(labels), len(labels)), np.inf)
     for (first, second), cost in costs.items():
         i, j = labels.index(first), labels.index(second)
         mismatch[i, j] = mismatch[j, i] = cost
     np.fill_diagonal(mismatch, 0.0)
-    return Family(name, labels, tuple(map(frozenset, groups)), mismatch, coefficients or {}, floor)
+    return Family(name, labels, tuple(map(frozenset, groups)), mismatch, coefficients or {})
 
 
 FAMILIES = {family.name: family for family in (cnn(), program(), mlp("linear"), mlp("softmax"), cell())}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.methods.answers import answered
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement
 
@@ -46,6 +46,8 @@ class _OnGraphs(Method):
             raise UsageError(f"initial must be positive, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
         self._asked: list[Configuration] = []
+        self._pending = Pending[int]()
+        """The number of each pending ask."""
         self._candidates: Candidates | None = None
         self._begins_anew = False
         self._made: Counter[str] = Counter()
@@ -57,6 +59,7 @@ class _OnGraphs(Method):
 
     def ask(self) -> Configuration:
         chosen = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
+        self._pending.add(chosen, len(self._asked))
         self._asked.append(chosen)
         return chosen
 
@@ -140,7 +143,7 @@ class Nasbot(_OnGraphs):
         compile_ahead()
 
     def tell(self, observation: Observation) -> None:
-        number = answered(observation, self._asked, self._observed, self._failed)
+        number = self._pending.answer(observation)
         if observation.evaluation.status == "ok":
             self._observed[number] = observation
         else:
@@ -182,7 +185,7 @@ class Nasbot(_OnGraphs):
         for metric in (name for name in self._problem.told if name in modelled):
             every = {i: self._observed[i].evaluation.metrics[metric] for i in observed}
             known = [i for i in observed if math.isfinite(every[i])]
-            if not known:  # a constraint's metric may be missing from an ok evaluation
+            if len(known) < _FEWEST:  # a constraint's metric may be missing from an ok evaluation
                 continue
             order = orders[metric] = known + [i for i in observed + pending if i not in known]
             values = np.array([every[i] for i in known])

@@ -53,6 +53,16 @@ class Rule(ABC):
             self.weights.add(parameters)
 
 
+class WeightsOnly(Rule):
+    """Trains the weights; the architecture parameters stay as they are."""
+
+    def step(
+        self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
+    ) -> list[Tensor]:
+        self.descend(logits, train)
+        return []
+
+
 class Darts(Rule):
     """DARTS (Liu et al., ICLR 2019): the gradient is taken at the weights one step ahead, before they are updated.
 

@@ -22,7 +22,7 @@ from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.faults import is_out_of_memory
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.benchmarks.training.state import keep, kept_in
-from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
+from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, WeightsOnly
 from nasbench.methods.oneshot.distributions import (
     Logits,
     Probabilities,
@@ -124,9 +124,8 @@ class Search:
                 space.classes,
                 space.depth,
                 s.kernels[0],
-                s.exact_skip,
-                s.shared,
-                space.operations,
+                shared=s.shared,
+                operations=space.operations,
             )
         network = network.to_empty(device=self.data.device)
         self._generator = torch.Generator().manual_seed(self.seed)
@@ -265,6 +264,8 @@ class Search:
             return Darts(self.weights, *losses, s.order)
         if s.rule == "milenas":
             return Milenas(self.weights, *losses)
+        if s.rule == "single-path":
+            return WeightsOnly(self.weights, *losses)
         kind = ZerothOrder if s.matched else Scripted
         return kind(self.weights, *losses, self._generator, s.window, s.mu, s.estimate, self._marked)
 

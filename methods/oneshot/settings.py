@@ -64,8 +64,6 @@ class Settings:
     """True: both copies of the weights have equal optimisers. False: as in the authors' scripts (an ablation)."""
     estimate: Estimate = Estimate()
     """Changes of the paper's zeroth-order estimate."""
-    exact_skip: bool = True
-    """True if operations with a probability of exactly zero are not computed; results are the same."""
     alpha_rate: float = 3e-4
     """Learning rate of the architecture parameters."""
     bounds: tuple[float, float] | None = None

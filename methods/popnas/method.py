@@ -15,6 +15,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.popnas.forecast import Columns, Forecast, forecast
 from nasbench.methods.popnas.fronts import exploration_front, pareto_front, underused
@@ -87,7 +88,7 @@ class Popnas(Method):
         """Members of the last round's fronts that have not been asked for."""
         self._awaited: set[Member] = set()
         """Members of the last round's fronts that have not been told."""
-        self._pending: dict[Configuration, list[tuple[Round, Member] | None]] = {}
+        self._pending = Pending[tuple[Round, Member] | None]()
         self._asked: set[Hashable] = set()
         self._is_over = False
         """Whether every network of the space has been asked for."""
@@ -95,18 +96,22 @@ class Popnas(Method):
     def ask(self) -> Configuration:
         member = self._next()
         chosen = self._random() if member is None else self._growth.configuration(member)
-        self._pending.setdefault(chosen, []).append(None if member is None else (self._rounds[-1], member))
+        self._pending.add(chosen, None if member is None else (self._rounds[-1], member))
         return chosen
 
     def tell(self, observation: Observation) -> None:
-        waiting = self._pending[observation.configuration]
-        asked = waiting.pop(0)
-        if not waiting:
-            del self._pending[observation.configuration]
+        asked = self._pending.answer(observation)
         if asked is not None:
             round_, member = asked
             round_.told[member] = observation
             self._awaited.discard(member)
+
+    @classmethod
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        with_size = options["pareto"] == "time+size" and not problem.several
+        if with_size and Columns.of(problem).size is None:
+            return "needs a metric that is known before training for pareto=time+size; pareto=time does without"
+        return super().misfit(problem, options)
 
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:

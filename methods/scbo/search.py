@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +15,7 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.hyperparameters import has_many
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
 from nasbench.methods.scbo.trust_region import TrustRegion, candidates, proportions
@@ -64,7 +64,7 @@ class SCBO(Method):
         flat = problem.flat
         self._mixed = Mixed(flat)
         self._d = max(1, sum(map(has_many, flat.hyperparameters)))
-        self._pending: dict[Configuration, deque[tuple[int, bool]]] = {}
+        self._pending = Pending[tuple[int, bool]]()
         """For each pending ask the number of its region, and whether it was proposed inside the box."""
         self._seen: set[bytes] = set()
         self._number = -1
@@ -97,12 +97,12 @@ class SCBO(Method):
                 self._begin()
         configuration = self._fresh() if proposed is None else self._mixed.configuration(proposed)
         self._asked += 1
-        self._pending.setdefault(configuration, deque()).append((self._number, proposed is not None))
+        self._pending.add(configuration, (self._number, proposed is not None))
         self._seen.add(_key(self._mixed.row(configuration)))
         return configuration
 
     def tell(self, observation: Observation) -> None:
-        number, inside = self._pending[observation.configuration].popleft()
+        number, inside = self._pending.answer(observation)
         if number != self._number:
             return  # it belongs to an earlier region
         self._told.append(observation)

@@ -38,8 +38,8 @@ class ParetoSampler(Sampler):
     def weights(self, groups: NDArray[np.int8]) -> NDArray[np.float64]:
         """Weights by hypervolume contribution (MOTPE, section 3.3), the largest 1."""
         good = np.flatnonzero(groups[0] == GOOD)
-        losses = [self._losses[row] for row in good.tolist() if row in self._losses]
-        if not losses or len(losses) < len(good):
+        losses = [self._losses[row] for row in good.tolist()]
+        if not losses:
             return np.zeros(0)
         return np.maximum(contributions(np.array(losses)), _LEAST)
 

@@ -77,9 +77,14 @@ class Sampler:
         self._evaluated[j] = True
         self._failures += 1
 
-    def observe_known(self, configuration: Configuration, values: dict[int, float]) -> None:
-        """Adds some constraints' values, by position, without an evaluation (knowledge augmentation, appendix C)."""
+    def observe_known(self, configuration: Configuration, values: dict[int, float], proposed: bool = False) -> None:
+        """Adds some constraints' values, by position, without an evaluation (knowledge augmentation, appendix C).
+
+        Args:
+            proposed: whether it was proposed and refused before training, which counts as an evaluation of it.
+        """
         j = self._append(configuration)
+        self._evaluated[j] = proposed
         for constraint, value in values.items():
             self._values[1 + constraint, j], self._present[constraint, j] = value, True
 

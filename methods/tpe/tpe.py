@@ -174,7 +174,7 @@ class TPE(Method):
             known = {i: b.sign * metrics[b.metric.name] for i, b in enumerate(self._bounds)}
             known = {i: value for i, value in known.items() if not math.isnan(value)}
             if known:  # refused before training because of known constraint values
-                sampler.observe_known(observation.configuration, known)
+                sampler.observe_known(observation.configuration, known, proposed=True)
             else:
                 sampler.observe_failure(observation.configuration)
             return
@@ -232,7 +232,7 @@ class NaiveCTPE(TPE):
     """
 
     source = _CTPE_PAPER
-    version = 3
+    version = 4
 
     seconds = 1.4e-4
     heeds_constraints = True
@@ -254,7 +254,7 @@ class CTPE(TPE):
     """
 
     source = _CTPE_PAPER
-    version = 4
+    version = 5
 
     seconds = 1.6e-4
     heeds_constraints = True

@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
-from nasbench.methods.answers import answered
+from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class TreeBO(Method):
         self._paths = self._tree.paths(_MOST_PATHS)
         self._turns: list[Mapping[int, Coordinate]] = []
         self._asked: list[Configuration] = []
+        self._pending = Pending[int]()
+        """The number of each pending ask."""
         self._places: list[Sequence[Coordinate]] = []
         """Coordinates of the configurations asked for."""
         self._known: set[Configuration] = set()
@@ -106,13 +108,14 @@ class TreeBO(Method):
     def ask(self) -> Configuration:
         is_first = len(self._asked) < self._initial or len(self._observed) < _FEWEST
         chosen = self._first() if is_first else self._next()
+        self._pending.add(chosen, len(self._asked))
         self._asked.append(chosen)
         self._known.add(chosen)
         self._places.append(self._flat.coordinates(chosen))
         return chosen
 
     def tell(self, observation: Observation) -> None:
-        number = answered(observation, self._asked, self._observed, self._failed)
+        number = self._pending.answer(observation)
         if observation.evaluation.status == "ok":
             self._observed[number] = observation
         else:

@@ -292,7 +292,7 @@ def _refuses_wrong_options(trial: Trial) -> None:
 
 def _same_elsewhere(trial: Trial) -> str | None:
     """Checks what the method states in `Method.repeatable`, for its usual search."""
-    repeatable = trial.spec.method.repeatable
+    repeatable = trial.spec.repeatable
     (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
         return "not tested: it is registered only in this process"

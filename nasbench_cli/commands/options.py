@@ -85,6 +85,11 @@ def _option(key: Key) -> Callable[[Command], Command]:
     )
 
 
+def default_store(file: Path | None) -> Path:
+    """The store of a suite file's runs, or of a grid's, where the user names none."""
+    return Path("runs") / (file.name.removesuffix(".toml") if file else "default")
+
+
 def asked_suite(context: click.Context, file: Path | None) -> Suite:
     """The runs that the user describes: a suite file, perhaps without some methods or with others instead, or a grid.
 

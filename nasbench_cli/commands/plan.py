@@ -13,7 +13,7 @@ import click
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets
-from nasbench.cli.commands.options import asked_suite, takes_data_dir, takes_grid, takes_shard
+from nasbench.cli.commands.options import asked_suite, default_store, takes_data_dir, takes_grid, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, expand
 from nasbench.cli.engine.suites import Shard, Suite
@@ -46,7 +46,7 @@ def plan(
     """
     wanted = asked_suite(context, suite)
     part = None if shard is None else Shard.parse(shard)
-    print_plan(wanted, folder or Path("runs") / (suite.stem if suite else "default"), part, as_json)
+    print_plan(wanted, folder or default_store(suite), part, as_json)
 
 
 def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:

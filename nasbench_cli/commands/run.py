@@ -12,7 +12,14 @@ import click
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import say_cautions, say_device, warn_of_crowd, warn_of_small_budgets
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
-from nasbench.cli.commands.options import asked_suite, command_line, takes_data_dir, takes_grid, takes_shard
+from nasbench.cli.commands.options import (
+    asked_suite,
+    command_line,
+    default_store,
+    takes_data_dir,
+    takes_grid,
+    takes_shard,
+)
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.executors import Executor, chosen
@@ -74,7 +81,7 @@ def run(
     """
     where = chosen(executor, jobs)
     wanted = asked_suite(context, suite)
-    folder = folder or Path("runs") / (suite.stem if suite else "default")
+    folder = folder or default_store(suite)
     part = None if shard is None else Shard.parse(shard)
     command = command_line(context, "folder")
     session = begin(wanted, folder, command, retry_failed=retry_failed, shard=part, unseal=sealed)

@@ -20,7 +20,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.layout import in_columns, prose, terminal_width
-from nasbench.methods import METHODS, Method
+from nasbench.methods import METHODS, Method, MethodSpec
 from nasbench.results.display.numbers import count
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -55,7 +55,7 @@ def described(name: str) -> str:
     if re.split("[/@]", name)[0] in BENCHMARKS.names() or name.partition(":")[0] in ON_FILES.names():
         return _show_benchmark(open_benchmark(name))
     for registry in (METHODS, EXECUTORS):
-        if name in registry.names():
+        if name in registry.names() or name in registry.broken:  # `get` says why it is broken
             return _show_class(name, registry.get(name))
     if Path(name).is_dir():
         raise UsageError(
@@ -76,7 +76,7 @@ def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
     parts = [textwrap.fill(" ".join(words.split()), width, break_on_hyphens=False) for words in paragraphs]
     parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
     if issubclass(shown, Method):
-        chosen = f"Defaults chosen on: {', '.join(shown.tuned_on) or 'no search space'}"
+        chosen = f"Defaults chosen on: {', '.join(MethodSpec(name).tuned_on) or 'no search space'}"
         facts = [f"Source: {shown.source}"] * bool(shown.source) + [chosen]
         parts.append("\n".join(textwrap.fill(fact, width, subsequent_indent="    ") for fact in facts))
     return "\n\n".join(parts)

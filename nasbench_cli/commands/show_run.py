@@ -22,7 +22,10 @@ from nasbench.results import Store
 @click.option("--constrain", metavar="CONSTRAINT", help="Constraint of the run, if the store has several.")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Also draw the network of the incumbent.")
 @click.option(
-    "--page", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with all of its evaluations."
+    "--page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a page: a chart of all evaluations, a table of the first 1,000.",
 )
 @takes_data_dir
 def show_run(

@@ -100,7 +100,7 @@ def print_status(folder: Path, as_json: bool) -> None:
         rows.append((c.setup.method, c.setup.bench, c.setup.constraint, c.setup.protocol, runs, state))
     click.echo(table(rows))
     counts = Counter(c.state for c in setups)
-    states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing asked for"
+    states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing requested"
     click.echo(f"\n{count(len(setups), 'setup')}: {states}; contents sha256:{digest}")
     say_notices(store)
     say_failures([(c.setup.method, c.setup.bench, c.setup.constraint, run) for c in setups for run in c.failed])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -106,5 +107,5 @@ def _show_table(table: Written, out: Path) -> None:
         again = "; the same command tries them again" if status == "failed" else ""
         number = count(len(reasons), "evaluation")
         click.echo(f"{number} {status}, and left out; the first: {reasons[0]}{again}", err=True)
-    command = f"nasbench import table {out}.csv --spec {out}.toml"
+    command = shlex.join(["nasbench", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"])
     click.echo(f"{count(table.rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")

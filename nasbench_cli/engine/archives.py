@@ -38,7 +38,7 @@ def open_archive(name: str) -> Archive:
     if path.is_dir():
         raise UsageError(f"{name} is a folder: `nasbench archive make {name}` makes an archive of a store")
     if path.is_file():
-        return Archive(path)
+        return Archive(path, name)
     if path.suffix or path.parent.name:
         raise UsageError(f"there is no file {name}; archives that come with nasbench: {', '.join(embedded())}")
     raise unknown("archive", name, embedded())
@@ -127,7 +127,7 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
     found = run(planned.setup, seed, planned.spec, benchmark, planned.bounds)
     if same_rows(fragment, found):
         return Again(setup, seed, True)
-    level = Repeatable.both(planned.spec.method.repeatable, benchmark.repeatable)
+    level = Repeatable.both(planned.spec.repeatable, benchmark.repeatable)
     return Again(setup, seed, False, "" if level is Repeatable.ANY_PROCESSOR else "it may differ on another processor")
 
 

@@ -65,7 +65,7 @@ class Batch:
     def repeatable(self) -> Repeatable:
         """The machines on which these runs can be repeated bit for bit."""
         benchmark = open_benchmark(self.planned.setup.bench)
-        return Repeatable.both(self.planned.spec.method.repeatable, benchmark.repeatable)
+        return Repeatable.both(self.planned.spec.repeatable, benchmark.repeatable)
 
     def single(self) -> list[Batch]:
         """The smallest batches: one per run."""

@@ -69,7 +69,9 @@ def parse_seeds(value: str | int) -> tuple[int, ...]:
     match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
     seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
     if not 0 < len(seeds) <= 1_000_000:
-        raise UsageError(f"seeds {value!r} name no seed; write a count (20) or first:end (5:8 for 5, 6, 7)")
+        raise UsageError(
+            f"seeds {value!r} must be a count (20) or first:end (5:8 for 5, 6, 7), of 1 to 1,000,000 seeds"
+        )
     return tuple(seeds)
 
 
@@ -163,9 +165,9 @@ def is_current(setup: Setup) -> bool | None:
         return None  # a plug-in or an imported table that is not installed
     try:
         spec = MethodSpec.parse(setup.method)
+        today = (SCHEMA_VERSION, benchmark.checksum, spec.version, spec.parameters())
     except UsageError:
         return False  # an option that it no longer has
-    today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
     return (setup.schema, setup.data, setup.method_version, setup.parameters) == today
 
 
@@ -288,7 +290,7 @@ def _setup(
     return Setup(
         method=spec.label,
         parameters=spec.parameters(),
-        method_version=spec.method.version,
+        method_version=spec.version,
         bench=benchmark.name,
         data=benchmark.checksum,
         constraint=constraint,
@@ -300,6 +302,6 @@ def _setup(
         metrics=(*(metric.name for metric in benchmark.metrics), *(added(objectives) if several else ())),
         setting=setting,
         initial=spec.initial,
-        tuned_on=spec.method.tuned_on,
+        tuned_on=spec.tuned_on,
         objectives=tuple(metric.name for metric in objectives) if several else (),
     )

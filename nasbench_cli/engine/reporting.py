@@ -93,8 +93,13 @@ def _refuse_shared(targets: Mapping[str, Path | None]) -> None:
     known: dict[str, str] = {}
     for option, path in targets.items():
         place = "" if path is None else os.path.realpath(path)
-        if path is not None and place in known:
-            raise UsageError(f"{known[place]} and {option} both name {path}: give each a folder of its own")
+        if path is None:
+            continue
+        for other, whose in known.items():
+            if place == other:
+                raise UsageError(f"{whose} and {option} both name {path}: give each a folder of its own")
+            if Path(other).is_relative_to(place):
+                raise UsageError(f"{option} names {path}, which holds that of {whose}: give each a folder of its own")
         known[place] = option
 
 

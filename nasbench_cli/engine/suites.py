@@ -142,9 +142,12 @@ def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
 
 
 def suite_files() -> list[Path]:
-    """Suite files in the folder `suites` of the working directory, or else those that come with nasbench."""
-    here = Path("suites")
-    return sorted((here if here.is_dir() else _OURS).glob("*.toml"))
+    """Suite files by name: those that come with nasbench, and those of the folder `suites` of the working directory.
+
+    Of two with the same name the working directory's counts.
+    """
+    files = {path.name: path for folder in (_OURS, Path("suites")) for path in folder.glob("*.toml")}
+    return [files[name] for name in sorted(files)]
 
 
 def load_suite(path: Path) -> Suite:

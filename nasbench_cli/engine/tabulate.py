@@ -184,10 +184,13 @@ def _evaluate_missing(
     """Makes the evaluations that no journal of the table has; returns what all journals then have."""
     benchmark = _opened(name)
     here = Path(f"{out}.jsonl" if shard is None else f"{out}.{shard.number}-of-{shard.count}.jsonl")
-    paths = {Path(f"{out}.jsonl"), *out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")} - {here}
-    entries = [entry for path in sorted(paths) if path.exists() for entry in entries_in(path, benchmark)]
+
+    def others() -> list[Entry]:
+        paths = {Path(f"{out}.jsonl"), *out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")} - {here}
+        return [entry for path in sorted(paths) if path.exists() for entry in entries_in(path, benchmark)]
+
     with closing(TableJournal(here, benchmark)) as journal:
-        entries += journal.entries
+        entries = [*others(), *journal.entries]
         entries.sort(key=lambda entry: entry.evaluation.status != "failed")  # a later one replaces an earlier one
         known = {entry[:2]: entry.evaluation for entry in entries}
         done = {key for key, evaluation in known.items() if evaluation.status != "failed"}
@@ -200,7 +203,8 @@ def _evaluate_missing(
                 journal.append(Entry(*key, evaluation))
                 known[key] = evaluation
                 yield Evaluated(evaluation.status)
-    return known
+    # Shards that ran at the same time have gone on.
+    return known | {entry[:2]: entry.evaluation for entry in others() if entry.evaluation.status != "failed"}
 
 
 @cache
@@ -280,7 +284,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
     names = [h.name for h in flat.hyperparameters]
     good = [row for row in made if row.evaluation.status == "ok"]
     text = io.StringIO(newline="")
-    rows = csv.writer(text)
+    rows = csv.writer(text, lineterminator="\n")
     rows.writerow([*names, "class", "repetition", *(metric.name for metric in metrics)])
     for configuration, repetition, number, evaluation in good:
         values = json.loads(configuration)

@@ -45,7 +45,8 @@ def _line(run: Begun) -> str:
     if not run.records:
         return f"{where}: no evaluation has finished"
     of = f" of {setup.evals}" if setup.evals is not None and run.spent == len(run.records) else ""
-    best = f"best {setting.objective} {run.incumbent:.4g} {setting.unit}".rstrip()
+    name, unit = setting.scales[0][:2] if setup.objectives else (setting.objective, setting.unit)
+    best = f"best {name} {run.incumbent:.4g} {unit}".rstrip()
     incumbent = "nothing feasible" if math.isnan(run.incumbent) else best
     left = f"; about {span(run.clock * (1 / run.share - 1))} left" if 0 < run.share < 1 else ""
     evaluations = count(len(run.records), "evaluation") if not of else f"{len(run.records)}{of} evaluations"

@@ -54,6 +54,11 @@ def between(low: str, high: str, is_signed: bool = False) -> str:
     return " to ".join(f"−{end[1:]}" if end.startswith("-") else end for end in (low, high))
 
 
+def constraint_name(label: str) -> str:
+    """The label of a constraint for people."""
+    return "no constraint" if label == "none" else label
+
+
 def point(value: float, unit: str) -> str:
     """A point of comparison as the name of a column."""
     return f"{value:.0f}" if unit == "evaluations" else f"{value:.4g} s"

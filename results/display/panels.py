@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
 
@@ -90,11 +89,6 @@ def scaled(panel: Panel) -> Panel:
     flat = top - bottom <= 1e-9 * max(abs(top), abs(bottom))
     margin = (abs(top) or 1.0) if flat else top - bottom
     return replace(panel, limits=(float(bottom - 0.08 * margin), float(top + 0.04 * margin)))
-
-
-def evenly(last: int, points: int) -> NDArray[np.intp]:
-    """At most `points` evenly spaced evaluations (from 0), including the first and the last."""
-    return np.unique(np.linspace(0, last - 1, points).round().astype(int))
 
 
 def span(series: tuple[Series, ...]) -> tuple[float, float]:

@@ -52,7 +52,7 @@ def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look], width: 
         axes = figure.subplots()
         _draw(axes, panel, looks)
         axes.set_title("")
-        if len(panel.series) <= _FEW and max(map(len, methods)) <= SHORT:
+        if 0 < len(panel.series) <= _FEW and max(map(len, methods)) <= SHORT:
             _name_lines(axes, panel, methods, looks)
         else:
             legend(figure, methods, looks)

@@ -32,7 +32,7 @@ def table(comparison: Comparison) -> Table:
     curves, methods = comparison.curves, comparison.methods
     points = [point(p, curves.unit) for p in comparison.checkpoints]
     values = comparison.ranks(curves.at(comparison.checkpoints))
-    ranks = [comparison.rank_of(m) for m in range(len(methods))]
+    ranks = [comparison.overall.rank_of(m) for m in range(len(methods))]
     data = pd.DataFrame({"method": methods} | {name: values[:, i] for i, name in enumerate(points)})
     count = len(comparison.overall.kinds)
     unknown = np.nan, np.nan

@@ -53,7 +53,7 @@ def bibtex(subject: Subject) -> str:
 
 
 def commands(subject: Subject) -> list[str]:
-    """The commands that made the runs."""
+    """The commands that compute the runs."""
     stores = {id(store): store for store, _ in subject.fragments}.values()
     return list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
 
@@ -64,8 +64,9 @@ def versions(subject: Subject) -> list[str]:
 
 
 def commits(subject: Subject) -> list[str]:
-    """The beginnings of the commits that made the runs."""
-    return sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
+    """The beginnings of the commits that made the runs; `-dirty` if the code was changed."""
+    every = {str(f.provenance["commit"] or "unknown") for _, f in subject.fragments}
+    return sorted({commit[:12] + "-dirty" * commit.endswith("-dirty") for commit in every})
 
 
 def _numbers(curves: Curves) -> str:

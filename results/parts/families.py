@@ -24,12 +24,13 @@ _OF_NO_VERDICT = [
 
 
 def part(subject: Subject) -> Part | None:
-    """The part; None if there is only one family."""
+    """The part; None if there is only one space and one family."""
     comparison = subject.comparison
-    if comparison.curves.families < 2 or not comparison.against_baseline(comparison.overall):
-        return None
     scopes = {"space": comparison.by_space, "family": comparison.by_family}
-    tables = [_table(comparison, level, scope) for level, scope in scopes.items() if len(scope) > 1]
+    scopes = {level: scope for level, scope in scopes.items() if len(scope) > 1}
+    if not scopes or not comparison.against_baseline(comparison.overall):
+        return None
+    tables = [_table(comparison, level, scope) for level, scope in scopes.items()]
     return Part("families", "Space by space, family by family", tables)
 
 

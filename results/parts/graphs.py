@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasbench.results.curves import Array, Curves
+from nasbench.results.display.numbers import constraint_name
 from nasbench.results.parts import networks
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.store import Store
@@ -91,7 +92,7 @@ def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
     for plane in graphs.planes:
         bench, constraint = where[plane.setting]
         method = curves.names[plane.method]
-        title = f"networks of {method}\non {bench}, {constraint.replace('none', 'no constraint')}, seed {plane.seed}"
+        title = f"networks of {method}\non {bench}, {constraint_name(constraint)}, seed {plane.seed}"
         yield ("plane", method, bench, constraint), _scatter(plane, title, curves.settings["objective"][plane.setting])
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import fixed, intervals
+from nasbench.results.display.numbers import constraint_name, fixed, intervals
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError, nearest
@@ -189,7 +189,7 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
             series.append(Series(method, np.where(np.isfinite(reached), reached, np.nan)))
     margin = 0.05 * (high[1] - low[1]) or 1.0
     facts = curves.settings.iloc[setting]
-    title = facts["constraint"].replace("none", "no constraint").replace("+", " + ")
+    title = constraint_name(facts["constraint"]).replace("+", " + ")
     place = facts["family"], facts["bench"], facts["constraint"]
     limits = (float(low[1] - margin), float(high[1] + margin))
     return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_is
+from nasbench.results.display.numbers import constraint_name, count, fixed, interval, listed, number, p_is
 from nasbench.results.parts.citation import commands, commits, version, versions
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
@@ -79,10 +79,11 @@ def _significant(comparison: Comparison) -> str:
     told, also = (sum(getattr(p, kind) != 0 for p in ahead) for kind in ("verdict", "verdict_new"))
     sure = "significant" if next_best.verdict else "not significant"
     new = f" and from {also or 'none'} of them on new tasks" if overall.unit else ""
-    others = {called(comparison, comparison.overall, m) for m in _halves(comparison) if m != leader}
+    firsts = _halves(comparison)
+    of_halves = listed(sorted({called(comparison, overall, m) for m in firsts}))
     halves = (
-        f"one half of the seeds alone puts {listed(sorted(others))} first"
-        if others
+        f"the halves of the seeds, each alone, put {of_halves} first"
+        if any(m != leader for m in firsts)
         else "either half of the seeds alone puts the same method first"
     )
     return (
@@ -98,16 +99,17 @@ def _where_not(comparison: Comparison) -> str:
     spaces = ("in", "search spaces", comparison.by_space)
     scopes = [spaces if len(comparison.by_space) > 1 else ("in", "families", comparison.by_family)]
     scopes.append(("under", "constraints", comparison.by_constraint))
-    told = []
+    told, has_verdicts = [], True
     for before, word, named in scopes:
         ranked = {name: verdicts for name, verdicts in named.items() if len(verdicts.ranks) > 1}
         others = [
-            f"{name.replace('none', 'no constraint')} ({called(comparison, verdicts, verdicts.ranks[0].method)})"
+            f"{constraint_name(name)} ({called(comparison, verdicts, verdicts.ranks[0].method)})"
             for name, verdicts in ranked.items()
             if (own := verdicts.rank_of(leader)) is None or own.method not in sharing(verdicts)
         ]
         if others and len(ranked) > 1:
             told.append(f"{before} {len(others)} of {len(ranked)} {word}: {_some(others)}")
+            has_verdicts &= word == "constraints"
     name = called(comparison, comparison.overall, leader)
     pair = _next(comparison)
     benches = pair.wins + pair.ties + pair.losses
@@ -119,7 +121,8 @@ def _where_not(comparison: Comparison) -> str:
     )
     if told:
         where = f"Another method than {name} has the lowest expected rank {'; '.join(told)}."
-        return f"{where}{single} These parts have no verdicts."
+        verdicts = "" if has_verdicts else f" Single {scopes[0][1]} have no verdicts."
+        return f"{where}{single}{verdicts}"
     parts = [f"in each of {len(named)} {word}" for _, word, named in scopes if len(named) > 1]
     least = f"{name} has the lowest expected rank {listed(parts)}." if parts else "There is one search space."
     return f"{least}{single}"
@@ -139,7 +142,8 @@ def _who(comparison: Comparison) -> str:
     if level:
         others = _some([called(comparison, overall, p.b) for p in level])
         return f"No clear winner: {name} has the lowest {rank}, but does not differ significantly from {others}."
-    return f"{name} ({rank}): it is better than each of the {len(better)} others."
+    those = "the other" if len(better) == 1 else f"each of the {len(better)} others"
+    return f"{name} ({rank}): it is better than {those}."
 
 
 def _next(comparison: Comparison) -> Pair:
@@ -297,6 +301,9 @@ def _failed(comparison: Comparison) -> str:
 
 
 def _again(subject: Subject) -> str:
+    setups = [f.setup for _, f in subject.fragments]
+    if any(setup.charge_thinking for setup in setups):
+        return "Not bit for bit: their clocks hold measured times, so the same commands give similar runs."
     asked = commands(subject)
     how = asked[0] if len(asked) == 1 else f"the {len(asked)} commands below" if asked else "the same command"
     return (

@@ -28,7 +28,7 @@ def ranks(comparison: Comparison) -> Table:
     data = luck(comparison.curves, next(iter(comparison.by_score.values())).score, comparison.end)
     data["method"] = comparison.methods
     for name, other in comparison.by_score.items():
-        by_method = [other.rank_of(m) for m in range(len(comparison.methods))]
+        by_method = [other.overall.rank_of(m) for m in range(len(comparison.methods))]
         data[f"rank_{name}"] = [np.nan if rank is None else rank.these.value for rank in by_method]
     shown = pd.DataFrame({"method": data["method"]})
     for name in comparison.by_score:

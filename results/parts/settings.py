@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import between, fixed, intervals, number, p_value, point
+from nasbench.results.display.numbers import between, constraint_name, fixed, intervals, number, p_value, point
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows as rows_
@@ -285,7 +285,7 @@ def _lines(comparison: Comparison, setting: int, points: int) -> Panel:
         series.append(Series(method, np.where(np.isfinite(median), median, np.nan), *band))
     oracle = float(curves.oracle[setting]) if np.isfinite(curves.oracle[setting]) else None
     unit = f" [{facts['unit']}]" if facts["unit"] else ""
-    title = facts["constraint"].replace("none", "no constraint").replace("+", " + ")
+    title = constraint_name(facts["constraint"]).replace("+", " + ")
     ylabel = f"{facts['objective']}{unit}"
     place = facts["family"], facts["bench"], facts["constraint"]
     return Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place)

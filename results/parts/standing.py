@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, interval, listed
+from nasbench.results.display.numbers import constraint_name, fixed, interval, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.rows import facts
 from nasbench.results.statistics.comparison import Comparison
@@ -85,7 +85,7 @@ def table(comparison: Comparison) -> Table:
     scopes = [("all together", comparison.overall)]
     if len(comparison.by_constraint) > 1:
         by_constraint = comparison.by_constraint.items()
-        scopes += [(name.replace("none", "no constraint"), verdicts) for name, verdicts in by_constraint]
+        scopes += [(constraint_name(name), verdicts) for name, verdicts in by_constraint]
     rows = [_row(comparison, verdicts) for _, verdicts in scopes]
     shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tuned", "tied with", "margin", "ahead in"])
     shown.insert(0, "where", [name for name, _ in scopes])

@@ -58,6 +58,8 @@ def ioh(curves: Curves) -> dict[str, bytes]:
         facts, name = curves.settings.iloc[setting], curves.names[method]
         function = f"{facts['bench']} {facts['constraint']}"
         stem = slug(f"{name}.{facts['bench']}.{facts['constraint']}")
+        if f"{stem}.json" in files:  # two names may differ in what no file's name holds
+            stem = f"{stem}.{setting}-{method}"
         lines, runs = [], []
         for row in kept:
             best = int(np.argmin(padded[row, steps[row]]))

@@ -28,7 +28,7 @@ from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, SHARE, UNSEEN, score_of
 from nasbench.results.scores.metric import of_metric
-from nasbench.results.selection import EVERYTHING, labelled
+from nasbench.results.selection import EVERYTHING, check_versions, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
@@ -129,6 +129,7 @@ def _subject(
 ) -> tuple[Subject, list[str]]:
     """The subject of the report, and its warnings."""
     every = select(stores, request.protocol, request.selection, request.partial)
+    check_versions([f.setup for _, f in every])
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
     wishes = _wishes(stores)

@@ -113,15 +113,14 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
 
 def rows_of(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
     """The evaluations of a run."""
-    before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
-    start = sum(run.rows for run in fragment.runs[:before])
+    span = next(span for run, span in fragment.spans() if run.seed == record.seed)
     try:
-        rows: pd.DataFrame = fragment.table().slice(start, record.rows).to_pandas()
+        rows: pd.DataFrame = fragment.table()[span].to_pandas()
     except Torn as error:
         raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
     if "level" not in rows:  # stores of earlier schemas lack it
         rows["level"] = 1
-    return rows.iloc[:-1] if record.failure else rows  # the closing row of a failed run is not an evaluation
+    return rows
 
 
 def _best(rows: pd.DataFrame) -> pd.Series[Any]:

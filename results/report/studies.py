@@ -63,13 +63,11 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue
-        start = 0
-        for run in f.runs:
-            rows = table.slice(start, run.rows - bool(run.failure)).to_pylist()
-            start += run.rows
+        for run, span in f.spans():
             if setup.run_id(run.seed) in known:
                 continue  # the run is in two stores
             known.add(setup.run_id(run.seed))
+            rows = table[span].to_pylist()
             name = f"{names[setup.method]} on {setup.bench}, {setup.constraint}, seed {run.seed}"
             maximised = [scale[2] for scale in setup.setting.scales] or [False]
             directions = [StudyDirection.MAXIMIZE if up else StudyDirection.MINIMIZE for up in maximised]

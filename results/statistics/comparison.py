@@ -15,7 +15,7 @@ from nasbench.results.scores import SCORES, Score
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.improvement import MISSING, Places, improvement, places
 from nasbench.results.statistics.nesting import Tasks
-from nasbench.results.statistics.ranks import Field, Rank, expected_ranks, ranked
+from nasbench.results.statistics.ranks import Field, expected_ranks, ranked
 from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, held, judge
 
 CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
@@ -178,10 +178,6 @@ class Comparison:
             for score in dict.fromkeys((*SCORES, self.score))
             if score.name in self.curves.worth
         }
-
-    def rank_of(self, method: int) -> Rank | None:
-        """The rank of a method, or of its representative if several are identical; None if there are no ranks."""
-        return self.overall.rank_of(method)
 
     def _scopes(self, column: str) -> dict[str, NDArray[np.intp]]:
         """The settings of each value of a column (constraint, family, space), in the order of the settings."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,10 +77,15 @@ class ArchivedFragment(Fragment):
 
 
 class Archive(Store):
-    """A store in one file. Nothing can be written to it."""
+    """A store in one file. Nothing can be written to it.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        name: how users call it; its path by default.
+    """
+
+    def __init__(self, path: Path, name: str = "") -> None:
         super().__init__(path)
+        self._name = name or str(path)
         try:
             with zipfile.ZipFile(path) as file:
                 facts = json.loads(file.read(_FACTS))
@@ -121,7 +127,7 @@ class Archive(Store):
     def plans(self) -> list[dict[str, Any]]:
         """Its suite as a plan that is complete, so that the suite's labels are known."""
         cells = [(f.setup, f.seeds) for f in self._fragments]
-        command = f"nasbench report --against {self.folder}"
+        command = f"nasbench archive check {shlex.quote(self._name)} --share 1"  # computes its runs again
         return [{"command": command, "saved": "", "wishes": self._wishes, "cells": cells}]
 
     def search_log(self, f: Fragment, seed: int) -> pa.Table | None:

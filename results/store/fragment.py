@@ -66,6 +66,13 @@ class Fragment:
     def seeds(self) -> list[int]:
         return [run.seed for run in self.runs]
 
+    def spans(self) -> Iterator[tuple[RunRecord, slice]]:
+        """Each run with the place of its evaluations; the closing row of a failed run is none."""
+        end = 0
+        for run in self.runs:
+            start, end = end, end + run.rows
+            yield run, slice(start, end - bool(run.failure))
+
     def table(self, columns: list[str] | None = None) -> pa.Table:
         """The rows, optionally of some columns only. Raises Torn if the bytes do not match their checksums."""
         with _torn_if_invalid("unreadable rows"):

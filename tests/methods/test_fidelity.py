@@ -16,7 +16,7 @@ from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
-from nasbench.methods.fidelity.pasha import epsilon, is_same_order
+from nasbench.methods.fidelity.pasha import Crossings, is_same_order
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
 from nasbench.results import Trajectory
 from tests.methods.levels import named, trajectory
@@ -293,16 +293,24 @@ def test_places_may_be_exchanged_by_trainings_within_epsilon() -> None:
     assert is_same_order(highest, below, 0.1001)
     assert is_same_order({"a": 0.5, "b": 0.6}, below, 0.0)
     assert not is_same_order({"b": 0.5, "a": 0.6}, below, 0.9)
+    assert is_same_order({"b": 0.5, "a": 0.5}, below, 0.0)  # equal at the top: either may be first
 
 
 def test_epsilon_is_a_percentile_of_the_last_differences_of_curves_that_cross_twice() -> None:
+    def epsilon(*curves: list[float]) -> float:
+        crossings = Crossings()
+        for curve in curves:
+            crossings.add(curve)
+        return crossings.epsilon
+
     flat = [2.0, 2.0, 2.0, 2.0]
-    once, twice, longer = [1.0, 3.0, 3.0, 3.0], [1.0, 3.0, 1.0, 1.5], [3.0, 1.0, 1.0, 2.25, 7.0]
-    assert epsilon([flat, once]) == 0.0
-    assert epsilon([flat, twice]) == 0.5
-    assert epsilon([flat, longer]) == 0.25
-    assert epsilon([flat, twice, longer]) == pytest.approx(np.percentile([0.5, 0.25, 0.75], 90))
-    assert epsilon([flat, [math.nan, 1.0, 3.0, 1.0]]) == 1.0
+    once, twice, thrice = [1.0, 3.0, 3.0, 3.0], [1.0, 3.0, 1.0, 1.5], [3.0, 1.0, 1.0, 2.25]
+    assert epsilon(flat, once) == 0.0
+    assert epsilon(flat, twice) == 0.5
+    assert epsilon(flat, thrice) == 0.25
+    assert epsilon(flat, twice, thrice) == pytest.approx(np.percentile([0.5, 0.25, 0.75], 90))
+    assert epsilon(flat, [math.nan, 1.0, 3.0, 1.0]) == 1.0
+    assert epsilon(flat, [1.0, 2.0, 2.0, 1.5]) == 0.0  # it touches, and does not cross
 
 
 def test_a_failed_training_never_goes_on() -> None:

@@ -316,7 +316,7 @@ def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name
     assert archive.folder.stat().st_size <= 3_000_000
     assert sum(len(f.runs) for f in archive.fragments()) == runs
     for setup in (fragment.setup for fragment in archive.fragments()):
-        assert setup.method_version == MethodSpec.parse(setup.method).method.version
+        assert setup.method_version == MethodSpec.parse(setup.method).version
     found = list(again(archive, 0.0005, 1))
     assert all(one.same or "is not here" in one.why for one in found), [one for one in found if not one.same]
     assert name == "sealed" or any(one.same for one in found)

@@ -10,7 +10,7 @@ import pytest
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.tabular import open_table
 from nasbench.cli.engine import sealed
-from nasbench.methods import METHODS
+from nasbench.methods import METHODS, MethodSpec
 from nasbench.results import Store
 from tests.conftest import Printed
 
@@ -51,7 +51,7 @@ def test_other_data_under_a_sealed_name_are_refused(
 
 def test_no_default_of_ours_was_chosen_on_a_sealed_space() -> None:
     for name in METHODS.names():
-        assert not {*METHODS.get(name).tuned_on} & sealed.spaces().keys(), name
+        assert not {*MethodSpec(name).tuned_on} & sealed.spaces().keys(), name
 
 
 def test_tables_that_come_with_the_source_are_not_sealed() -> None:

@@ -63,7 +63,7 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
         ),
         ('benchmarks = ["nb201-cifar10"]\nmethods = ["rnadom"]', r"line 2: methods: unknown method 'rnadom'"),
         ('methods = ["random"]\nbenchmarks = ["x"]', r"line 2: benchmarks: unknown benchmark 'x'"),
-        (WHOLE + "\nseeds = 0", r"line 4: seeds: seeds 0 name no seed"),
+        (WHOLE + "\nseeds = 0", r"line 4: seeds: seeds 0 must be a count"),
         (WHOLE + 'evals = "5"', r"line 3: evals: must be a whole number, not "),
         (WHOLE + "evals = true", r"line 3: evals: must be a whole number, not "),
         (WHOLE + "evals = -1", r"line 3: evals: evals must lie in"),
@@ -90,7 +90,7 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
         (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be above 0"),
         (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals \(5\), not \[9\]"),
         (WHOLE + "evals = 5\ncheckpoints = [4, 5, 6]", r"line 4: checkpoints: .* the evals \(5\), not \[6\]"),
-        (WHOLE + "[[grid]]\nseeds = 2\n\n[[grid]]\nevals = 3\nseeds = 0", r"line 8: seeds: seeds 0 name no seed"),
+        (WHOLE + "[[grid]]\nseeds = 2\n\n[[grid]]\nevals = 3\nseeds = 0", r"line 8: seeds: seeds 0 must be a count"),
         ('[[grid]]\ntitle = "x"', "line 2: title: unknown key of a grid"),
     ],
 )

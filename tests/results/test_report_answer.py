@@ -79,7 +79,7 @@ def test_the_bands_of_the_rank_plot_are_the_intervals_of_the_table(filled: Fill)
     panel = over_budget(comparison, 5)
     assert len(panel.series) == 4
     for series in panel.series:
-        rank = comparison.rank_of(series.method)
+        rank = comparison.overall.rank_of(series.method)
         assert rank is not None
         assert series.low is not None
         assert series.high is not None

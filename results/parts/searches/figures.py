@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nasbench.results.curves import Array
 from nasbench.results.display.look import numbered
+from nasbench.results.display.numbers import constraint_name
 from nasbench.results.display.panels import Panel, Series
 from nasbench.results.display.plots import charts, legend, styled
 from nasbench.results.parts.part import Drawn
@@ -174,7 +175,7 @@ def _wrapped(method: str) -> str:
 
 def _title(searches: Searches, setting: int) -> str:
     facts = searches.settings.iloc[setting]
-    return f"{facts['bench']}: {facts['constraint'].replace('none', 'no constraint')}"
+    return f"{facts['bench']}: {constraint_name(facts['constraint'])}"
 
 
 def _is_one_cell(log: pd.DataFrame) -> bool:

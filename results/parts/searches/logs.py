@@ -13,6 +13,7 @@ import pandas as pd
 from nasbench.results.curves import Curves
 from nasbench.results.display.look import Look, looks
 from nasbench.results.store import Store
+from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import LOG
 
@@ -59,7 +60,8 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 log_rows = log.select(LOG.names).to_pandas()
                 logs.append(log_rows.assign(**ids, seed=seed))
-        read.append((f, ids, fresh))
+        if not isinstance(f, ArchivedFragment):  # archives keep no evaluations
+            read.append((f, ids, fresh))
     if not logs:
         return None
     networks = []

@@ -108,13 +108,14 @@ def write(
         command: the command that makes the report.
     """
     curves = subject.curves
+    runs_data = runs.as_json(subject.fragments, {m: i for i, m in enumerate(curves.methods)}, curves.names)
     method_looks = looks(curves.methods)
     sections = [_section(part, subject.comparison) for part in parts if part.name != "explained"]
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return document(
         "page.html.j2",
         f"{svg.STYLE}{svg.colours(method_looks)}{runs.style(method_looks)}{_rules(method_looks)}",
-        ("page.js", "runs.js", "save.js"),
+        ("page.js", *(["runs.js"] if runs_data else []), "save.js"),
         answer=sections[0],
         sections=sections[1:],
         strip=_strip(subject.comparison),
@@ -125,7 +126,7 @@ def write(
         questions=_linked(questions.answers(subject), sections),
         methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
         is_alone=False,
-        runs_data=runs.as_json(subject.fragments, {m: i for i, m in enumerate(curves.methods)}, curves.names),
+        runs_data=runs_data,
         names=json.dumps(curves.names).replace("<", "\\u003c"),
         definitions=svg.definitions(method_looks),
         title=title,

@@ -82,7 +82,8 @@ function show(runs) {
   const steps = chosen.steps.map((row) => chosen.evaluations[row]);
   output.append(make("h3", steps.length ? "Steps of the incumbent" : "Nothing feasible was found"), area(table(steps, setup.objective)));
   const all = make("details");
-  all.append(make("summary", `All ${chosen.evaluations.length} evaluations`));
+  const count = chosen.evaluations.length;
+  all.append(make("summary", count > MOST ? `The first ${MOST} of ${count} evaluations` : `All ${count} evaluations`));
   all.addEventListener("toggle", () => { if (all.childElementCount < 2) all.append(area(table(chosen.evaluations.slice(0, MOST), setup.objective))); });
   output.append(all);
 }
@@ -161,7 +162,14 @@ form.addEventListener("change", () => choose());
 form.addEventListener("submit", (event) => event.preventDefault());
 caption.append("Dots: the chosen seed's evaluations, hollow if infeasible; those beyond the axis lie on its edge. Thick line: its incumbent; thin lines: the other seeds. ");
 addEventListener("run-chosen", ({ detail }) => { // a click on a line of a chart
-  for (const [select, value] of [[method, detail.method], [bench, detail.bench], [constraint, detail.constraint]]) { select.value = value; choose(); }
+  if (fitting(["method", detail.method], ["bench", detail.bench], ["constraint", detail.constraint]).length) {
+    for (const [select, value] of [[method, detail.method], [bench, detail.bench], [constraint, detail.constraint]]) { select.value = value; choose(); }
+  } else {
+    const title = `${data.methods[detail.method]} on ${detail.bench}, ${detail.constraint}`;
+    figure.hidden = true;
+    seeds.replaceChildren();
+    output.replaceChildren(make("h3", title), make("p", "These runs are of an archive, which keeps no single evaluations.", { className: "note" }));
+  }
   section.scrollIntoView();
 });
 choose(Number(section.dataset.seed ?? NaN));

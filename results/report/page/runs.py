@@ -42,13 +42,17 @@ def as_json(
 ) -> str:
     """The setups and their seeds as JSON for a script element; with all evaluations if these fit in `limit` bytes.
 
+    Empty if all runs are from archives, which keep no evaluations.
+
     Args:
         numbers: the number of each method by its name with options.
         names: the methods for display, by number.
     """
-    fragments = [  # archives keep no evaluations
+    fragments = [
         (store, f) for store, f in fragments if f.setup.method in numbers and not isinstance(f, ArchivedFragment)
     ]
+    if not fragments:
+        return ""
     entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
     spaces: dict[str, _Configurations] = {}
     facts = {"methods": list(names), "setups": entries, "spaces": {}}
@@ -107,11 +111,13 @@ def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
         table = fragment.table([*_COLUMNS, *(["level"] if has_levels else [])])
     except Torn:
         return {}  # the report has said so
+    spans = [span for _, span in fragment.spans()]
+    table = pa.concat_tables([table[span] for span in spans]) if spans else table
     encoded = table["configuration"].combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode(null_encoding="encode")
     places = np.array([known.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
     objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
-    lengths = [run.rows for run in fragment.runs]
+    lengths = [span.stop - span.start for span in spans]
     starts = np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0]  # a run may have no evaluation
     has_one = ~np.isnan(incumbent)
     new = has_one.copy()
