@@ -113,3 +113,14 @@ def test_violations_are_relative_to_the_limit() -> None:
     assert Bound(size, 0.0, True).violation(3.0) == 3.0
     assert Bound(size, 4.0, True).violation(math.nan) == math.inf
     assert not Bound(size, 4.0, False).holds(math.nan)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_what_is_not_finite_counts_as_a_finite_value_on_its_side(upper: bool) -> None:
+    for limit, step in ((4.0, 4.0), (-2.0, 2.0), (0.0, 1.0)):
+        bound = Bound(Metric("latency", "ms"), limit, upper)
+        outside, inside = (limit + step, limit - step) if upper else (limit - step, limit + step)
+        assert bound.counted(math.nan) == outside
+        assert bound.counted(math.inf) == (outside if upper else inside)
+        assert bound.counted(-math.inf) == (inside if upper else outside)
+        assert bound.counted(7.0) == 7.0

@@ -9,8 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks import (
+    BENCHMARKS,
+    Evaluation,
+    Level,
+    Metric,
+    UsageError,
+    abilities,
+    open_benchmark,
+    parse_constraints,
+)
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular import open_table
 from nasbench.benchmarks.tabular.imported import TableData, save
 from tests.conftest import Lend, Printed
@@ -137,3 +146,37 @@ def test_a_method_that_needs_levels_is_refused_where_there_are_none(nasbench: Ca
 
 def test_an_evaluation_at_a_level_is_an_evaluation(curves: np.ndarray) -> None:
     assert isinstance(open_benchmark("curved").evaluate((0, 0), 0, Level(epochs=1)), Evaluation)
+
+
+@pytest.mark.usefixtures("curves")
+def test_a_table_at_its_highest_level_has_no_second_name() -> None:
+    assert open_benchmark("curved@9").name == "curved@9"
+    with pytest.raises(UsageError, match="curved is curved@27 already: write it without"):
+        open_benchmark("curved@27")
+
+
+SCORED = (Metric("valid-error", "%"), Metric("cost", "s"))
+
+
+def test_the_prior_of_a_hyper_parameter_comes_back_with_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lend: Lend
+) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path))
+    lend(BENCHMARKS, "leaning", lambda: open_table("leaning"))
+    space = GridSpace([Categorical("a", ("x", "y"), (9.0, 1.0)), Ordinal("b", (1, 2), prior=(1.0, 3.0))])
+    values = np.arange(8.0).reshape(4, 1, 2)
+    save(TableData("leaning", "toy", space, SCORED, "cost", "here", "MIT", values))
+    assert [h.prior for h in open_table("leaning").space.hyperparameters] == [(9.0, 1.0), (1.0, 3.0)]  # type: ignore[attr-defined]
+
+
+def test_the_quantile_of_a_metric_without_a_value_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lend: Lend
+) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path))
+    lend(BENCHMARKS, "holes", lambda: open_table("holes"))
+    space = GridSpace([Ordinal("b", (1, 2, 3))])
+    values = np.stack([np.arange(3.0), np.ones(3), np.full(3, np.nan)], axis=1)[:, None]
+    save(TableData("holes", "toy", space, (*SCORED, Metric("latency", "ms")), "cost", "here", "MIT", values))
+    for text in ("latency@0.1", "latency@S"):
+        with pytest.raises(UsageError, match=r"latency@\S+ of holes is nan, which is not a bound: give a value"):
+            abilities.bounds(open_table("holes"), parse_constraints([text]))

@@ -8,6 +8,10 @@ import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.benchmarks.spaces.language.choices import forbid
+from nasbench.benchmarks.spaces.language.combinators import identity, substitution
+from nasbench.benchmarks.spaces.language.graph import D, Part
+from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.methods import Observation, Problem
 from nasbench.methods.regularized_evolution import RegularizedEvolution
 
@@ -122,3 +126,20 @@ def test_it_finds_the_optimum_of_a_separable_function_much_sooner_than_chance() 
 def test_options_out_of_range_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="must lie in"):
         search(**options)
+
+
+def test_where_a_configuration_has_no_neighbour_a_random_one_is_bred() -> None:
+    def twins() -> Part:
+        a, b = D([0, 1, 2], name="a"), D([0, 1, 2], name="b")
+        forbid(lambda a, b: a != b, a=a, b=b)
+        return substitution("pair", lambda values: identity(), {"a": a, "b": b})
+
+    space = Program(twins)
+    method = RegularizedEvolution(Problem(space, (LOSS,)), np.random.default_rng(0), population=2, tournament=1)
+    asked = []
+    for _ in range(12):
+        asked.append(method.ask())
+        method.tell(Observation(asked[-1], Evaluation({"loss": 1.0}, 1.0), True))
+    with pytest.raises(UsageError, match="nothing can mutate"):
+        space.mutate(asked[0], np.random.default_rng(0))
+    assert len(set(asked)) == 3

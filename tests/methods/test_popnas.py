@@ -314,6 +314,12 @@ class TestGrowth:
         assert growth.groups(((0,),))
         assert growth.levels == 5
 
+    def test_a_front_of_three_needs_a_size_that_is_known(self) -> None:
+        timed = Problem(GRID, METRICS[:1], told={metric.name: metric for metric in METRICS[:2]})
+        with pytest.raises(UsageError, match=r"known before training for pareto=time\+size"):
+            MethodSpec.parse("popnas:pareto=time+size").build(timed, np.random.default_rng(0))
+        MethodSpec.parse("popnas:pareto=time").build(timed, np.random.default_rng(0))
+
     def test_a_real_number_has_no_sequence(self) -> None:
         problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (METRICS[0],))
         with pytest.raises(

@@ -99,3 +99,15 @@ def test_what_an_option_means_is_inherited_and_can_be_said_anew() -> None:
     assert description(Child) == "Another line.\n\nMore of it."
     Child.__doc__ = "Another line.\n\nOptions:\n    depth: shallow.\n"
     assert option_meanings(Child)["depth"] == "shallow."
+
+
+def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> None:
+    by_default, by_smbo = MethodSpec("warm-start"), MethodSpec.parse("warm-start:by=smbo")
+    own, c_tpe, smbo = (METHODS.get(name) for name in ("warm-start", "c-tpe", "smbo"))
+    assert by_default.version == own.version + c_tpe.version
+    assert by_smbo.version == own.version + smbo.version
+    assert (by_default.tuned_on, by_smbo.tuned_on) == (tuple(sorted(c_tpe.tuned_on)), tuple(sorted(smbo.tuned_on)))
+    assert MethodSpec.parse("parego:by=smbo").tuned_on == by_smbo.tuned_on
+    assert MethodSpec.parse("parego:by=rf-cei").repeatable is METHODS.get("rf-cei").repeatable
+    assert MethodSpec("parego").repeatable is METHODS.get("parego").repeatable
+    assert (MethodSpec("smbo").version, MethodSpec("smbo").tuned_on) == (smbo.version, smbo.tuned_on)

@@ -327,3 +327,17 @@ def test_figure_2_is_sampled_at_the_boundary_where_the_overlap_is_small() -> Non
 
 def test_names() -> None:
     assert [METHODS.get(name) for name in ("tpe", "c-tpe-naive", "c-tpe")] == [TPE, NaiveCTPE, CTPE]
+
+
+@pytest.mark.parametrize("kind", [CTPE, NaiveCTPE])
+def test_what_is_refused_before_training_is_not_proposed_for_ever(kind: type[TPE]) -> None:
+    """Nothing is feasible, and every proposal is refused by its size: the smallest must not be asked for again."""
+    never = Bound(SIZE, -1.0, upper=True)
+    method = kind(problem(never), np.random.default_rng(0))
+    asked = []
+    for _ in range(64):
+        asked.append(method.ask())
+        known = {"loss": math.nan, "size": float(asked[-1][0]), "time": math.nan}
+        method.tell(Observation(asked[-1], Evaluation(known, 0.0, "infeasible", "known before training"), False))
+    most = max(map(asked.count, asked[10:]))
+    assert most <= evaluations_that_bar(64)

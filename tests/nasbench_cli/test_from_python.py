@@ -9,6 +9,8 @@ import pytest
 
 import nasbench as front
 from nasbench.benchmarks import UsageError
+from nasbench.cli.engine.session import Session
+from nasbench.results import StoreError
 
 ASKED: dict[str, Any] = {"methods": "random", "benchmarks": "nb201-cifar10", "seeds": 1, "evals": 3}
 
@@ -49,3 +51,9 @@ def test_numbers_of_numpy_are_numbers() -> None:
     )
     columns = ["run", "seed", "evaluation", "configuration", "objective", "finished"]
     assert by_numpy[columns].equals(plain[columns])
+
+
+def test_runs_that_are_missing_at_the_end_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "compute", lambda self, where: iter(()))
+    with pytest.raises(StoreError, match=r"1 runs? (is|are) missing.*call it again"):
+        front.run(**ASKED)

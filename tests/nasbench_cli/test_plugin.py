@@ -36,6 +36,9 @@ def test_a_plugins_names_are_listed_and_its_broken_ones_say_why(command: Command
     done = command("run", "--method", "broken-method", "--bench", "toy")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "method 'broken-method' cannot be loaded" in done.stderr
+    shown = command("show", "broken-method")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert "method 'broken-method' cannot be loaded" in shown.stderr
 
 
 def test_a_benchmark_that_does_not_open_says_why(command: Command) -> None:

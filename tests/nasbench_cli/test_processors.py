@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -188,3 +188,12 @@ def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:
     for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE):
         stated = {name for name in METHODS.names() if METHODS.get(name).repeatable is place}
         assert rows[place] & set(METHODS.names()) == stated
+
+
+@pytest.mark.skipif(not X86, reason="on other machines it is not read")
+def test_where_proc_is_not_mounted_the_processor_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> NoReturn:
+        raise FileNotFoundError("/proc/cpuinfo")
+
+    monkeypatch.setattr("builtins.open", missing)
+    assert processor() == set()

@@ -165,3 +165,12 @@ def test_a_report_that_is_stopped_promises_nothing(
     monkeypatch.setattr("nasbench.cli.commands.report.focused", interrupted)
     done = nasbench("report", small_store.folder, "--out", tmp_path / "r")
     assert (done.code, done.err.lstrip()) == (130, "nasbench: stopped\n")
+
+
+def test_a_folder_that_would_hold_anothers_is_refused_before_anything_is_written(
+    small_store: Store, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="which holds that of --out: give each a folder of its own"):
+        front.report(small_store.folder, out=tmp_path / "p" / "html", paper=tmp_path / "p")
+    assert not (tmp_path / "p").exists()
+    front.report(small_store.folder, out=tmp_path / "p", paper=tmp_path / "p" / "paper")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nasbench.cli.commands.status import follow
+from nasbench.cli.engine.under_way import described
 from nasbench.cli.layout import in_columns, prose
 from nasbench.results import Store
 from nasbench.results.store.journal import Journal, Record
+from nasbench.results.store.under_way import under_way
 from tests.conftest import Printed
-from tests.results.conftest import FACTS, make_run, make_setup
+from tests.results.conftest import FACTS, SETTING, begin, make_run, make_setup
 
 Command = Callable[..., Printed]
 
@@ -78,3 +81,14 @@ def test_a_table_that_is_too_wide_is_split_by_columns() -> None:
 def test_words_wrap_under_themselves() -> None:
     assert prose([("x", "one two three"), ("long", "four")], 26) == "x     one two three\nlong  four"
     assert prose([("x", "one two three four five")], 24) == "x  one two three four\n   five"
+
+
+def test_of_several_objectives_the_first_is_shown_by_its_name(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "s")
+    scales = (("valid-error@1", "%", False, False), ("time", "s", False, True))
+    setting = replace(SETTING, objective="valid-error@1 and time", unit="", scales=scales)
+    setup = make_setup("a", objectives=("valid-error@1", "time"), setting=setting)
+    store.save_plan("c", [(setup, [0])], {})
+    begin(store, setup, 0, [7.0, 4.0])
+    (line,) = described(under_way(store), 3)
+    assert "best valid-error@1 4 %" in line

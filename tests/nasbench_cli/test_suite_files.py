@@ -240,3 +240,20 @@ def test_a_suite_is_recorded_under_a_name_that_means_it_from_any_folder(
     Path("suites/quick.toml").write_text('methods = ["random"]\nbenchmarks = ["hpolib-naval"]\nevals = 5\nseeds = 1\n')
     assert nasbench("run", "--suite", "quick", "--store", "own").code == 0
     assert Store.open(Path("own")).plans()[0]["command"] == f"nasbench run --suite {tmp_path}/suites/quick.toml"
+
+
+def test_suites_of_your_own_stand_beside_those_of_nasbench(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "v1.2.toml").write_text(WHOLE + "evals = 3\nseeds = 1\n")
+    (tmp_path / "suites" / "quick.toml").write_text('title = "My own quick"\n' + WHOLE)
+    listed = nasbench("list", "suites").out
+    assert "v1.2" in listed
+    assert "wide" in listed
+    assert "My own quick" in listed
+    assert "allowed: " in (said := nasbench("run", "--suite", "quik").err)
+    assert "wide" in said
+    assert nasbench("run", "--suite", "v1.2").code == 0
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["v1.2"]

@@ -214,3 +214,29 @@ def test_a_table_without_a_name_is_refused(
     done = nasbench("tabulate", "digits/nasbench201", "--sample", "1", "--out", out)
     assert (done.code, f"names the table without its suffix, such as runs/table, not {out}" in done.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_shards_that_run_at_the_same_time_are_one_table(
+    nasbench: Callable[..., Printed],
+    tmp_path: Path,
+    asked: list[tuple[Configuration, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second shard begins and ends while the first makes its first evaluation."""
+    command = ["tabulate", BENCH, "--sample", 12, "--out", tmp_path / "a table"]
+    whole, evaluate = TrainingCurves.evaluate, []
+
+    def slow(*arguments: object) -> Evaluation:
+        if not evaluate:
+            evaluate.append(True)
+            other = nasbench(*command, "--shard", "2/2")
+            assert "evaluations of other shards are missing" in other.out
+        return whole(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TrainingCurves, "evaluate", slow)
+    last = nasbench(*command, "--shard", "1/2")
+    assert last.code == 0
+    assert f"nasbench import table '{tmp_path}/a table.csv' --spec '{tmp_path}/a table.toml'" in last.out
+    content = (tmp_path / "a table.csv").read_bytes()
+    assert b"\r" not in content
+    assert content.count(b"\n") == 13

@@ -151,3 +151,13 @@ def test_of_a_stored_run_with_a_failure_the_states_are_kept_that_a_retry_may_go_
     assert [trial for trial, state in states.items() if state.exists()] == [0, 10]
     assert path.exists()
     assert journal.state("method").exists()
+
+
+def test_damage_of_another_time_is_kept_beside_what_was_kept_before(in_memory: Path) -> None:
+    path = in_memory / "j.jsonl"
+    for _ in range(2):
+        write(path)
+        path.write_bytes(path.read_bytes() + b"noise\n")
+        Journal(path, "run").close()
+        path.unlink()
+    assert path.with_suffix(".damaged").read_bytes() == b"noise\n" * 2
