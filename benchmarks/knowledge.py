@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -26,8 +27,8 @@ worst (1)."""
 Array = NDArray[np.float64]
 
 
-class Knowledge:
-    """What may be known of a table's task beforehand. No method is given a value of the task itself.
+class _OfATask:
+    """What is known of a table's task beforehand.
 
     Args:
         benchmark: a benchmark with a finite space whose means are known.
@@ -38,10 +39,14 @@ class Knowledge:
         self._benchmark, self._bounds = benchmark, tuple(bounds)
 
     @classmethod
-    def of(cls, benchmark: Benchmark, bounds: Sequence[Bound] = ()) -> Knowledge | None:
-        """The knowledge of a benchmark's task; None if its means are not known or its space is not finite."""
+    def of(cls, benchmark: Benchmark, bounds: Sequence[Bound] = ()) -> Self | None:
+        """That of a benchmark's task; None if its means are not known or its space is not finite."""
         is_table = isinstance(benchmark, KnowsAllMeans) and isinstance(benchmark.space, FiniteSpace)
         return cls(benchmark, bounds) if is_table else None
+
+
+class Experts(_OfATask):
+    """Simulated experts, who know the task itself. Only methods that say so may ask them (`Method.asks_experts`)."""
 
     def belief(self, expert: str, rng: Generator) -> Configuration:
         """The configuration that a simulated expert believes in, drawn uniformly from its range in `EXPERTS`.
@@ -58,6 +63,10 @@ class Knowledge:
         first = min(math.floor(low * len(order)), len(order) - 1)
         chosen = order[rng.integers(first, max(math.ceil(high * len(order)), first + 1))]
         return _space(self._benchmark).configuration(int(chosen))
+
+
+class Knowledge(_OfATask):
+    """What is known of other tasks. Nothing of it depends on an objective of the task itself."""
 
     @property
     def tasks(self) -> tuple[str, ...]:

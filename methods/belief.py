@@ -40,16 +40,16 @@ class Belief:
 
     @classmethod
     def of(cls, text: str, problem: Problem, rng: Generator) -> Belief:
-        """Reads the name of a simulated expert (`Knowledge.belief`), or NAME=VALUE+NAME=VALUE; "" believes nothing.
+        """Reads the name of a simulated expert (`Experts.belief`), or NAME=VALUE+NAME=VALUE; "" believes nothing.
 
         Raises UsageError for a hyper-parameter or a value that the space lacks.
         """
         flat = problem.flat
         if text in EXPERTS:
-            assert problem.knowledge is not None  # see `misfit`
+            assert problem.experts is not None  # see `misfit`
             assert isinstance(problem.space, AsFlat)  # it has a flat view
             # Read through a view of its own: that of the search would take the row for one that was proposed already.
-            return cls(flat, problem.space.as_flat().coordinates(problem.knowledge.belief(text, rng)))
+            return cls(flat, problem.space.as_flat().coordinates(problem.experts.belief(text, rng)))
         by_name = {h.name: h for h in flat.hyperparameters}
         mode: dict[str, Coordinate] = dict.fromkeys(by_name)
         for item in filter(None, text.split("+")):
@@ -66,7 +66,7 @@ class Belief:
     @staticmethod
     def misfit(text: str, problem: Problem) -> str:
         """The reason why a problem has no such expert, as the end of the sentence "it …"; empty if it has one."""
-        lacks = text in EXPERTS and problem.knowledge is None
+        lacks = text in EXPERTS and problem.experts is None
         return f"simulates an expert from a table for prior={text}, and that benchmark is none" if lacks else ""
 
     def draw(self, rng: Generator, kept: float = 0.0) -> Configuration:

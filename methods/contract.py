@@ -17,7 +17,7 @@ from nasbench.benchmarks import abilities, fronts
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.knowledge import Knowledge
+from nasbench.benchmarks.knowledge import Experts, Knowledge
 from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
@@ -50,8 +50,9 @@ class Problem:
     """The metrics that observations contain, by name, objectives first. Metrics of a test split are absent. By default:
     the metrics of the objectives and the constraints."""
     knowledge: Knowledge | None = None
-    """What may be known beforehand of the task and of other tasks on the same space; None unless the benchmark is a
-    table."""
+    """What is known beforehand of other tasks on the same space; None unless the benchmark is a table."""
+    experts: Experts | None = None
+    """Simulated experts of the task itself; None unless the benchmark is a table, and the method `asks_experts`."""
 
     def __post_init__(self) -> None:
         if not self.told:
@@ -135,8 +136,8 @@ class Problem:
                 raise UsageError(f"{metric} of {benchmark.name} is measured on a test split: no method is told it")
             return abilities.known(benchmark, metric, configuration)
 
-        knowledge = Knowledge.of(benchmark, constraints)
-        return cls(benchmark.space, objectives, constraints, known, state, benchmark.fidelity, told, knowledge)
+        beforehand = Knowledge.of(benchmark, constraints), Experts.of(benchmark, constraints)
+        return cls(benchmark.space, objectives, constraints, known, state, benchmark.fidelity, told, *beforehand)
 
 
 Losses: TypeAlias = tuple[float, ...]
@@ -255,6 +256,10 @@ class Method(Blockwise, ABC):
     tuned_on: ClassVar[tuple[str, ...]] = ()
     """Search spaces (`Benchmark.search_space`) on whose results a default or a rule of this method was chosen; empty
     for defaults of a publication. Reports call verdicts on these spaces in sample."""
+
+    asks_experts: ClassVar[bool] = False
+    """Whether the method may ask simulated experts (`Problem.experts`), who know the best of the task itself. A method
+    that does says by the name of an option's value when it asks."""
 
     repeatable: ClassVar[Repeatable] = Repeatable.ANY_PROCESSOR
     """The machines on which the same seed gives the same proposals; `nasbench check` tests it."""

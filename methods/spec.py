@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar
 
@@ -71,6 +71,8 @@ class MethodSpec(Spec):
         """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""
         if reason := self.misfit(problem):
             raise UsageError(f"{self.name} cannot search here: it {reason}")
+        if not any(method.asks_experts for method in self._methods):
+            problem = replace(problem, experts=None)
         return self.method.form(problem)(problem, rng, **dict(self.options))
 
     def misfit(self, problem: Problem) -> str:

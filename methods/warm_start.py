@@ -46,6 +46,7 @@ class WarmStart(Method):
         "2015. Experts after N. Mallik et al. PriorBand. NeurIPS 2023."
     )
     method_option = "by"
+    asks_experts = True
     seconds = CTPE.seconds
     newer_options: ClassVar = {"scored": 100}
 
@@ -106,11 +107,12 @@ class WarmStart(Method):
         if self._knowledge not in (*EXPERTS, _OTHER_TASKS):
             metric = _known_at_once(self._problem)[self._knowledge.removeprefix("-")]
             return self._first_by(metric, metric.minimize == self._knowledge.startswith("-"))
-        knowledge, space = self._problem.knowledge, self._problem.space
-        assert knowledge is not None  # see `misfit`
+        knowledge, experts, space = self._problem.knowledge, self._problem.experts, self._problem.space
         if self._knowledge == _OTHER_TASKS:
+            assert knowledge is not None  # see `misfit`
             return list(knowledge.portfolio(self._size))
-        chosen = [knowledge.belief(self._knowledge, self._rng)]
+        assert experts is not None  # a table that knows other tasks knows its own
+        chosen = [experts.belief(self._knowledge, self._rng)]
         while len(chosen) < self._size:
             for _ in range(_MOST_MUTANTS):
                 mutant = space.mutant(chosen[0], self._rng)

@@ -35,6 +35,7 @@ class PriorBand(Hyperband):
         "Practical Hyperparameter Optimization in the Age of Deep Learning. NeurIPS 2023."
     )
     needs = (AsFlat,)
+    asks_experts = True
     seconds = 2e-4
 
     def __init__(

@@ -260,6 +260,7 @@ class CTPE(TPE):
     heeds_constraints = True
     default_candidates = 48
     newer_options: ClassVar = {**TPE.newer_options, "prior": ""}
+    asks_experts = True
 
     def __init__(
         self,

@@ -78,6 +78,7 @@ def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
     if issubclass(shown, Method):
         chosen = f"Defaults chosen on: {', '.join(MethodSpec(name).tuned_on) or 'no search space'}"
         facts = [f"Source: {shown.source}"] * bool(shown.source) + [chosen]
+        facts += ["May ask a simulated expert, who knows the table: see its options"] * shown.asks_experts
         parts.append("\n".join(textwrap.fill(fact, width, subsequent_indent="    ") for fact in facts))
     return "\n\n".join(parts)
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import BENCHMARKS, Bound, Metric, open_benchmark
-from nasbench.benchmarks.knowledge import EXPERTS, Knowledge
+from nasbench.benchmarks.knowledge import EXPERTS, Experts, Knowledge
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import listed
@@ -105,7 +105,7 @@ def test_a_belief_lies_in_its_range_of_the_feasible_configurations(
     tasks: list[TabularBenchmark], expert: str, ends: tuple[int, int]
 ) -> None:
     rng, order = np.random.default_rng(0), np.argsort(tasks[2].all_means()[:, 0])
-    drawn = {SPACE.index(Knowledge(tasks[2]).belief(expert, rng)) for _ in range(200)}
+    drawn = {SPACE.index(Experts(tasks[2]).belief(expert, rng)) for _ in range(200)}
     assert drawn == set(order[slice(*ends)].tolist())
     assert expert in EXPERTS
 
@@ -114,8 +114,8 @@ def test_beliefs_are_feasible_where_anything_is(tasks: list[TabularBenchmark]) -
     rng, sizes = np.random.default_rng(0), tasks[0].all_means()[:, 1]
     bound = Bound(SIZE, 0.5, upper=True)
     for expert in EXPERTS:
-        assert all(sizes[SPACE.index(Knowledge(tasks[0], [bound]).belief(expert, rng))] <= 0.5 for _ in range(50))
-    nowhere = Knowledge(tasks[0], [Bound(SIZE, -1.0, upper=True)])
+        assert all(sizes[SPACE.index(Experts(tasks[0], [bound]).belief(expert, rng))] <= 0.5 for _ in range(50))
+    nowhere = Experts(tasks[0], [Bound(SIZE, -1.0, upper=True)])
     assert len({nowhere.belief("good", rng) for _ in range(100)}) > 5
     with pytest.raises(UsageError, match="unknown expert 'best'; allowed: good, misleading, weak"):
         nowhere.belief("best", rng)

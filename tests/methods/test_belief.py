@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from nasbench.benchmarks import Evaluation, Fidelity, Level, open_benchmark
-from nasbench.benchmarks.knowledge import Knowledge
+from nasbench.benchmarks.knowledge import Experts
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, Condition, Float, GridSpace, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -192,8 +192,7 @@ def test_what_an_expert_believes_of_a_list_of_numbers_is_proposed_first(name: st
     toy = TabularBenchmark("believed", "toys", space, (loss, seconds), lambda: values, cost=1.0, **facts)  # type: ignore[arg-type]
     toy.fidelity = Fidelity("epochs", "1 epoch", (1, 2, 4))
     for seed in range(20):
-        knowledge = Knowledge(toy)
-        believed = knowledge.belief("good", np.random.default_rng(seed))
+        believed = Experts(toy).belief("good", np.random.default_rng(seed))
         method = MethodSpec.parse(f"{name}:prior=good").build(Problem.of(toy), np.random.default_rng(seed))
         asked = method.ask()
         proposed = asked.configuration if isinstance(asked, Proposal) else asked

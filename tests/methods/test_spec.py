@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
+import numpy as np
 import pytest
 from numpy.random import Generator
 
-from nasbench.benchmarks import Metric, UsageError
+from nasbench.benchmarks import Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
 from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings
 from nasbench.benchmarks.spaces.views import AsTokens
 from nasbench.methods import METHODS, MethodSpec, Problem
+from nasbench.methods.random_search import RandomSearch
+from tests.conftest import Lend
 
 
 def test_defaults_are_left_out_of_the_canonical_label() -> None:
@@ -111,3 +115,24 @@ def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> No
     assert MethodSpec.parse("parego:by=rf-cei").repeatable is METHODS.get("rf-cei").repeatable
     assert MethodSpec("parego").repeatable is METHODS.get("parego").repeatable
     assert (MethodSpec("smbo").version, MethodSpec("smbo").tuned_on) == (smbo.version, smbo.tuned_on)
+
+
+def test_only_methods_that_say_so_may_ask_who_knows_the_task(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
+    """Of other tasks every method may know."""
+
+    class Curious(RandomSearch):
+        seen: ClassVar[list[Problem]] = []
+
+        def __init__(self, problem: Problem, rng: Generator) -> None:
+            super().__init__(problem, rng)
+            self.seen.append(problem)
+
+    lend(METHODS, "curious", Curious)
+    problem = Problem.of(open_benchmark("nb201-cifar10"))
+    assert problem.experts is not None
+    MethodSpec("curious").build(problem, np.random.default_rng(0))
+    monkeypatch.setattr(Curious, "asks_experts", True)
+    MethodSpec("curious").build(problem, np.random.default_rng(0))
+    assert [(p.knowledge is not None, p.experts is not None) for p in Curious.seen] == [(True, False), (True, True)]
+    asking = {name for name in METHODS.names() if METHODS.get(name).asks_experts} - {"curious"}
+    assert asking == {"c-tpe", "c-motpe", "priorband", "warm-start"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Metric, open_benchmark
-from nasbench.benchmarks.knowledge import Knowledge
+from nasbench.benchmarks.knowledge import Experts, Knowledge
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem
@@ -80,7 +80,7 @@ def test_what_a_metric_begins_with_satisfies_constraints_that_are_known() -> Non
 def test_an_expert_is_heard_first_and_then_the_neighbourhood(expert: str) -> None:
     method = WarmStart(Problem.of(CAR), np.random.default_rng(3), knowledge=expert, size=8)
     first = [method.ask() for _ in range(8)]
-    assert first[0] == Knowledge(CAR).belief(expert, np.random.default_rng(3))
+    assert first[0] == Experts(CAR).belief(expert, np.random.default_rng(3))
     assert len(set(first)) == 8
     assert all(sum(a != b for a, b in zip(first[0], other, strict=True)) == 1 for other in first[1:])
 
