@@ -1,6 +1,7 @@
 # Each target works from a fresh clone, on Linux and macOS. PYTHON is a Python 3.11 to 3.14. EXTRAS are what tests and checks
 # install beside the core: dev,peers by default. live adds PyTorch (on Linux its CUDA build, gigabytes, unless a CPU build is at
 # hand), gp (Ax) the Gaussian processes, nb201 the official readers of NAS-Bench-201. Tests of what is missing are skipped.
+# Ask for one target at a time: each installs the extras that it needs itself.
 PYTHON ?= python3
 JOBS ?= 2
 EXTRAS ?= dev,peers
@@ -86,7 +87,7 @@ reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
 reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-zo-darts: EXTRAS := live
-reproduce-multi-fidelity: SUITES := multi-fidelity
+reproduce-multi-fidelity: SUITES := multi-fidelity brackets
 reproduce-fronts: SUITES := fronts
 reproduce-which-method: SUITES := quick long
 reproduce-wide: SUITES := wide sealed

@@ -51,6 +51,7 @@ TABLES = {
     "looked-up-pairs.csv": ("looked_up", "--pairs"),
     "looked-up-own.csv": ("looked_up", "--own", "benchmarks/tabular/parts/organa-pilot.csv"),
     "pending.csv": ("pending",),
+    "optuna.csv": ("pending", "--optuna"),
 }
 """Tables that examples print from a store: the example, and its options."""
 

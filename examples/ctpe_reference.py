@@ -52,6 +52,8 @@ class Verdict(NamedTuple):
     """How often a run beats the reference's median, ties counted half, mean over settings."""
     p_worse: float
     """p of the one-sided test that this share is below one half, with seeds as units."""
+    half_width: float
+    """Half of the 95 % confidence interval of the share, with seeds as units."""
 
 
 def reference() -> dict[str, dict[Setting, Reference]]:
@@ -95,7 +97,8 @@ def compare(ours: NDArray[np.float64], theirs: Sequence[Reference]) -> list[Verd
         error = shares.std(ddof=1) / math.sqrt(seeds) * math.sqrt(1 + seeds / min(r.seeds for r in theirs))
         p = float(stats.t.cdf((shares.mean() - 0.5) / error, seeds - 1))
         counts = [int((sides == side).sum()) for side in (-1, 1, 0)]
-        verdicts.append(Verdict(*counts, float(shares.mean()), p))
+        half = float(stats.t.ppf(0.975, seeds - 1) * error)
+        verdicts.append(Verdict(*counts, float(shares.mean()), p, half))
     return verdicts
 
 
@@ -114,14 +117,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=50)
     asked = parser.parse_args()
     seeds = range(asked.first_seed, asked.first_seed + asked.seeds)
-    print(f"{'method':24} {'evals':>5} {'better/worse/tie':>17} {'share':>6} {'p(worse)':>8}")
+    print(f"{'method':24} {'evals':>5} {'better/worse/tie':>17} {'share':>14} {'p(worse)':>8}")
     for method in asked.methods:
         theirs = reference()[method.partition(":")[0]]
         settings = [s for s in theirs if asked.settings == 63 or "+" in s[1]]
         verdicts = compare(incumbents(method, settings, seeds), [theirs[s] for s in settings])
         for t, v in zip(CHECKPOINTS, verdicts, strict=True):
             medians = f"{v.better}/{v.worse}/{v.tied}"
-            print(f"{method:24} {t:5} {medians:>17} {v.share:6.3f} {v.p_worse:8.3f}", flush=True)
+            share = f"{v.share:.3f} ± {v.half_width:.3f}"
+            print(f"{method:24} {t:5} {medians:>17} {share:>14} {v.p_worse:8.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Prints what knowing the pending evaluations is worth to each method, and what parallel workers cost it.
 
-    python -m examples.pending STORE
+    python -m examples.pending STORE [--optuna]
 
 Reads a store of the suite `pending`. A row per method and number of workers, as CSV:
 
@@ -9,6 +9,9 @@ Reads a store of the suite `pending`. A row per method and number of workers, as
 * seconds_better, seconds_low, seconds_high: the same at equal seconds, when the run of median length has ended;
 * parallel_better, parallel_low, parallel_high: the probability that a run with several workers that ignores pending
   evaluations is better than a run with one worker, after the same number of evaluations.
+
+With `--optuna`, a row per form of c-TPE and number of workers: the probability that its run is better than one of
+Optuna's TPE with as many workers, under the constraints that both were run with.
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ from nasbench.results import Store
 from nasbench.results.curves import Curves
 from nasbench.results.reading import load, select
 
+OPTUNA = "optuna"
+
 PAIRS = {
     "c-tpe": ("c-tpe:pending=bad", "c-tpe"),
-    "optuna's tpe": ("optuna", "optuna:liar=false"),
+    "optuna's tpe": (OPTUNA, f"{OPTUNA}:liar=false"),
     "smbo": ("smbo:pending=bad", "smbo"),
     "scbo": ("scbo:pending=mean", "scbo"),
     "nasbot": ("nasbot", "nasbot:pending=ignored"),
@@ -82,6 +87,14 @@ def main() -> None:
         return found
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
+    if sys.argv[2:] == ["--optuna"]:
+        writer.writerow(["method", "workers", "spaces", "better", "low", "high"])
+        for method, workers in product(PAIRS["c-tpe"][::-1], (1, *WORKERS)):
+            if ours := of(method, workers):
+                theirs = of(OPTUNA, workers)
+                spaces = len({space[bench] for bench, _ in ours.keys() & theirs.keys()})
+                writer.writerow([method, workers, spaces, *(f"{value:.2f}" for value in better(ours, theirs, space))])
+        return
     heads = [f"{kind}{end}" for kind, end in product(("", "seconds_", "parallel_"), ("better", "low", "high"))]
     writer.writerow(["method", "workers", "spaces", *heads])
     for (name, (knowing, ignoring)), workers in product(PAIRS.items(), WORKERS):
