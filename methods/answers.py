@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from nasbench.benchmarks.spaces import Configuration
@@ -16,6 +17,12 @@ class Pending(Generic[T]):
 
     def __init__(self) -> None:
         self._facts: dict[Configuration, deque[T]] = {}
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        return configuration in self._facts
+
+    def __iter__(self) -> Iterator[tuple[Configuration, T]]:
+        return ((configuration, fact) for configuration, facts in self._facts.items() for fact in facts)
 
     def add(self, configuration: Configuration, fact: T) -> None:
         """Adds what is to be remembered of an ask."""

@@ -145,7 +145,8 @@ def run(
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
     evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
 
-    Raises UsageError for anything that cannot run, before anything is computed.
+    Raises UsageError for anything that cannot run, before anything is computed; StoreError if runs are missing at the
+    end, since another process computes them or theirs was killed.
     """
     import tempfile
 
@@ -155,6 +156,7 @@ def run(
     from nasbench.cli.engine.keys import asked_grid, several
     from nasbench.cli.engine.session import begin
     from nasbench.cli.engine.suites import Suite
+    from nasbench.results import StoreError
 
     where = chosen(executor, jobs)
     grid = asked_grid(

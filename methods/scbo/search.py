@@ -148,8 +148,8 @@ class SCBO(Method):
 
     def _under_way(self) -> Rows:
         """The rows of this region's pending evaluations, if the model is to know them; shape (n, d)."""
-        heeded = self._pending.items() if self._heeds_pending else ()
-        asked = [c for c, pending in heeded for number, _ in pending if number == self._number]
+        heeded = self._pending if self._heeds_pending else ()
+        asked = [c for c, (number, _) in heeded if number == self._number]
         return np.array([self._mixed.row(c) for c in asked]).reshape(len(asked), len(self._mixed.levels))
 
     def _excess(
