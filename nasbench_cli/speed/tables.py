@@ -7,16 +7,19 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces.errors import with_extra
@@ -45,6 +48,8 @@ _MOST_NASBOT = 100  # observations after which NASBOT's suggestions are timed: l
 _BENCH = "nb201-cifar10"
 _MOST_OPTUNA = 200  # observations: beyond them it takes minutes
 _TPES = ["c-tpe", "c-tpe-naive", "tpe"]
+
+Array: TypeAlias = NDArray[np.float64]
 
 
 def main(sizes: Sizes = USUAL) -> None:
@@ -168,6 +173,7 @@ def language_speed(sizes: Sizes) -> None:
 
 def distance_speed(sizes: Sizes) -> None:
     """Times OTMANN on cells and on convolutional networks of nearly each number of layers, and NASBOT's suggestions."""
+    from nasbench.methods.nasbot import candidates
     from nasbench.methods.nasbot.otmann import compile_ahead, distances, packed, to_all
 
     compile_ahead()
@@ -191,9 +197,31 @@ def distance_speed(sizes: Sizes) -> None:
     asked: list[tuple[str, ...]] = [("ms a suggestion of nasbot; observations", *map(str, counts))]
     for bench, kind in ((_BENCH, "listed"), ("hpolib-naval", "product kernel"), ("synthetic-cnn", "free networks")):
         click.echo(f"measures nasbot on {bench}, {kind}: minutes", err=True)
-        found = _suggestion_times("nasbot", counts, bench, (), sizes)
+        with _clocked(candidates, "to_all") as in_distances:
+            found, needed = _times_by([perf_counter, in_distances], "nasbot", counts, bench, (), sizes)
         asked.append((f"{bench}, {kind}", *(f"{1e3 * found[n]:.0f}" for n in counts)))
+        asked.append(("  of that OTMANN distances", *(f"{1e3 * needed[n]:.0f}" for n in counts)))
     click.echo(table(asked) + "\n")
+
+
+@contextmanager
+def _clocked(module: ModuleType, name: str) -> Iterator[Callable[[], float]]:
+    """A clock of the seconds that calls of a module's function take while the context lasts."""
+    function, spent = getattr(module, name), 0.0
+
+    def timed_call(*arguments: object) -> object:
+        nonlocal spent
+        begin = perf_counter()
+        try:
+            return function(*arguments)
+        finally:
+            spent += perf_counter() - begin
+
+    setattr(module, name, timed_call)
+    try:
+        yield lambda: spent
+    finally:
+        setattr(module, name, function)
 
 
 def networks(layers: int, count: int) -> list[LayerGraph]:
@@ -224,32 +252,52 @@ def _suggestion_times(
     name: str, counts: tuple[int, ...], bench: str, constraints: tuple[str, ...], sizes: Sizes
 ) -> dict[int, float]:
     """Seconds of one ask and its tell after each number of observations: mean over a few, median of searches."""
+    return _times_by([perf_counter], name, counts, bench, constraints, sizes)[0]
+
+
+def _times_by(
+    clocks: Sequence[Callable[[], float]],
+    name: str,
+    counts: tuple[int, ...],
+    bench: str,
+    constraints: tuple[str, ...],
+    sizes: Sizes,
+) -> list[dict[int, float]]:
+    """`_suggestion_times` by each of several clocks."""
+
+    def now() -> list[float]:
+        return [clock() for clock in clocks]
+
     window = sizes.suggestions
     benchmark = open_benchmark(bench)
     bounds = abilities.bounds(benchmark, parse_constraints(constraints))
     most = min(max(counts), _MOST_OPTUNA) if name.startswith("optuna") else max(counts)
-    found: dict[int, list[float]] = {n: [] for n in counts if n <= most}
+    found: dict[int, list[Array]] = {n: [] for n in counts if n <= most}
     for seed in range(sizes.searches):
         method = MethodSpec(name).build(Problem.of(benchmark, bounds), np.random.default_rng(seed))
         rng = np.random.default_rng(seed)
         for told in range(most + window):
-            begin = perf_counter()
+            begin = now()
             # Beyond the first measurements proposals are random: the time depends on how many there are, not which.
             measured = next((n for n in found if n <= told < n + window), None)
             asks = measured is not None or not name.endswith("tpe") or told == 0 or name.startswith("optuna")
             configuration = method.ask() if asks else benchmark.space.sample(rng)
-            asked = perf_counter() - begin
+            asked = now()
             evaluation = benchmark.evaluate(configuration, told)
             feasible = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
-            begin = perf_counter()
+            evaluated = now()
             method.tell(Observation(configuration, evaluation, feasible))
+            told_at = now()
             if measured is not None:
-                found[measured].append(asked + perf_counter() - begin)
-    return {n: median(mean(times[i : i + window]) for i in range(0, len(times), window)) for n, times in found.items()}
+                found[measured].append(np.subtract(asked, begin) + np.subtract(told_at, evaluated))
+    by_search = {n: np.reshape(times, (-1, window, len(clocks))).mean(axis=1) for n, times in found.items()}
+    return [{n: float(np.median(means[:, i])) for n, means in by_search.items()} for i in range(len(clocks))]
 
 
 def report_speed(sizes: Sizes) -> None:
     """Times the statistics and tables of a report on runs of 24 cells: 5,000 of them, a million rows, as documented."""
+    import pandas as pd
+
     from nasbench.results.report import report
     from nasbench.results.report.request import Request
 
@@ -261,12 +309,18 @@ def report_speed(sizes: Sizes) -> None:
         planned = expand(
             [Grid(methods, benches, constraints, tuple(range(sizes.report_seeds)), Protocol(evals=sizes.evaluations))]
         )
-        stored = Serial().execute(Work(store, [(p, list(p.seeds)) for p in planned]))
-        records = [record for part in stored for record in part]
+        for _ in Serial().execute(Work(store, [(p, list(p.seeds)) for p in planned])):
+            pass
         begin = perf_counter()
         report.write([store], Request(Path(folder) / "report"))
         seconds = perf_counter() - begin
-        click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
+        begin = perf_counter()
+        rows = len(pd.read_parquet(store.folder))
+        reading = perf_counter() - begin
+        click.echo(
+            f"report: {rows:,} rows in {seconds:.1f} s, {seconds / reading:.1f} times the {reading:.1f} s in which "
+            "pandas reads them"
+        )
 
 
 def peak_memory(sizes: Sizes) -> str:

@@ -74,7 +74,8 @@ def test_every_part_prints_its_rows_where_no_image_file_is_at_hand(
             rf"{name} +{number} +{number} +{number}x"
             for name in ("3 x 3 supernet", "supernet of three kernel sizes .*")
         ),
-        rf"report: 384 rows in {number} s",
+        rf"  of that OTMANN distances +{number} +{number}\n",
+        rf"report: 384 rows in {number} s, {number} times the {number} s in which pandas reads them",
         rf"nasbench --help: {number} s",
         rf"nasbench list: {number} s",
         rf"peak memory of a run on the largest table \(hpolib-slice\): ({number}|unknown) MB",
