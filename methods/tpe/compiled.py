@@ -11,7 +11,7 @@ It is one file because numba's cache of a function only notices changes in the f
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -26,6 +26,43 @@ MOST_COMBINATIONS = 64
 """Largest number of combinations of levels in a block of hyper-parameters; absence counts as a level."""
 _UNWEIGHTED = np.zeros(0)
 _CHUNK = 512  # observations per pass of the hot loop: their factors fit into a core's cache
+
+
+class Packed(NamedTuple):
+    """A space as arrays; those of single hyper-parameters have the shape (D,)."""
+
+    sizes: Array
+    """Number of levels; 0 for a continuous hyper-parameter."""
+    offsets: Array
+    """Where the table of masses of each discrete hyper-parameter begins in `tables` and `prior`."""
+    scaled: Array
+    """Whether the levels lie on a scale."""
+    starts: Array
+    """Where the places of the levels of each hyper-parameter begin in `places`; d later, their borders in `borders`."""
+    places: Array
+    """Places of all levels, on the scale where distances are measured."""
+    borders: Array
+    """Borders of the cells around all levels."""
+    narrowest: Array
+    """The smallest bandwidth, as a share of the range."""
+    lower: Array
+    """Lower end of the range."""
+    upper: Array
+    """Upper end of the range."""
+    tables: Array
+    """Masses of the kernels that do not depend on observations, and of the prior's in their last columns."""
+    prior: Array
+    """Masses of the prior."""
+    conditions: Array
+    """(parents, allowed, allowed_at): each hyper-parameter's parent or -1, all permissions, and where its own begin."""
+    blocks: Array
+    """First hyper-parameter of each block with few combinations of levels, and the end; shape (blocks + 1,)."""
+    vanishing: bool
+    """Whether the smoothing of categorical kernels vanishes as observations arrive."""
+    middle: Array
+    """Centre of the prior of a numerical hyper-parameter."""
+    spread: Array
+    """Width of the prior of a numerical hyper-parameter."""
 
 
 @njit(cache=True)
@@ -130,11 +167,10 @@ def truncated_gaussian(x: float, centre: float, width: float, lower: float, uppe
 
 
 @njit(cache=True)
-def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
+def fit(dims: Packed, levels: Array, points: Array, rows: Array) -> Array:
     """Fits the kernels of one group of observations.
 
     Args:
-        dims: `Dimensions.packed`.
         levels: levels of all observations, shape (D, N); K (one beyond the last) where a hyper-parameter is absent.
         points: places of all observations in continuous hyper-parameters, shape (D, N); NaN where absent.
         rows: the observations of the group, as indices.
@@ -143,8 +179,8 @@ def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
         (tables, widths): for a discrete hyper-parameter d, tables[offset_d + c (K+1) + x] is the mass at level c of
         the kernel around level x, and the prior's for the absent x = K; for a continuous one its bandwidth.
     """
-    sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _, vanishing, _, _ = dims
-    tables = categorical.copy()
+    sizes, offsets, lower, upper, narrowest = dims.sizes, dims.offsets, dims.lower, dims.upper, dims.narrowest
+    tables = dims.tables.copy()
     widths = np.zeros(len(sizes))
     for d in range(len(sizes)):
         k = sizes[d]
@@ -152,18 +188,18 @@ def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
             places = points[d][rows]
             places = np.sort(places[~np.isnan(places)])
             widths[d] = bandwidth(np.ones(len(places), np.int64), places, lower[d], upper[d], narrowest[d])
-        elif scaled[d]:
+        elif dims.scaled[d]:
             count = np.zeros(k + 1, np.int64)
             for j in rows:
                 count[levels[d, j]] += 1
-            s = starts[d]
-            width = bandwidth(count[:k], z[s : s + k], lower[d], upper[d], narrowest[d])
-            borders, masses = edges[s + d : s + d + k + 1], np.empty(k)
+            s = dims.starts[d]
+            z, borders, masses = dims.places[s : s + k], dims.borders[s + d : s + d + k + 1], np.empty(k)
+            width = bandwidth(count[:k], z, lower[d], upper[d], narrowest[d])
             for x in range(k):
-                gaussian_masses(z[s + x], width, borders, masses)
+                gaussian_masses(z[x], width, borders, masses)
                 for c in range(k):
                     tables[offsets[d] + c * (k + 1) + x] = masses[c]
-        elif vanishing:
+        elif dims.vanishing:
             share = 1.0 / (len(rows) + 1)
             for x in range(k):
                 for c in range(k):
@@ -185,7 +221,7 @@ def _member(weights: Array, n: int, rng: Array) -> int:
 
 @njit(cache=True)
 def draw(
-    dims: Array,
+    dims: Packed,
     levels: Array,
     points: Array,
     rows: Array,
@@ -202,9 +238,9 @@ def draw(
         joint: whether to draw from the mixture of product kernels (the paper), or each hyper-parameter separately from
             its one-dimensional mixture (the authors' scripts).
     """
-    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _, _, middle, spread = dims
+    sizes, offsets, lower, upper, prior = dims.sizes, dims.offsets, dims.lower, dims.upper, dims.prior
     tables, widths = kernels
-    parents, allowed, allowed_at = conditions
+    parents, allowed, allowed_at = dims.conditions
     to_levels, to_points = to
     n = len(rows)
     for s in range(to_levels.shape[1]):
@@ -231,7 +267,7 @@ def draw(
                     u -= table[at + c * step]
                 to_levels[d, s] = c
             else:
-                centre_at, width = middle[d], spread[d]
+                centre_at, width = dims.middle[d], dims.spread[d]
                 if j >= 0 and not np.isnan(points[d, j]):
                     centre_at, width = points[d, j], widths[d]
                 place = centre_at + width * rng.standard_normal()
@@ -242,24 +278,19 @@ def draw(
 
 @njit(cache=True)
 def log_density(
-    dims: Array, levels: Array, points: Array, rows: Array, kernels: Array, at_levels: Array, at_points: Array
+    dims: Packed, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array, weights: Array
 ) -> Array:
-    """Log density of candidates (levels (D, S), points (D, S)) under a group's mixture, shape (S,)."""
-    codes = block_codes(dims[0], dims[12], levels)
-    return _log_density(dims, codes, points, rows, kernels, describe(dims, at_levels, at_points), _UNWEIGHTED)
-
-
-@njit(cache=True)
-def _log_density(
-    dims: Array, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array, weights: Array
-) -> Array:
-    """`log_density` of described candidates, given the codes of all observations (see `describe`, `block_codes`).
+    """Log density of candidates under a group's mixture, shape (S,).
 
     The hot loop: S · n products of D factors. Discrete hyper-parameters are grouped into blocks with few combinations.
     The factors of a combination for all observations are looked up once for all candidates with that combination, so
     that each pair of candidate and observation costs one multiplication of neighbours in memory per block.
+
+    Args:
+        codes: see `block_codes`, of all observations.
+        candidates: see `describe`.
     """
-    sizes, _, _, _, _, _, _, lower, upper, _, _, _, _, _, middle, spread = dims
+    sizes, lower, upper, middle, spread = dims.sizes, dims.lower, dims.upper, dims.middle, dims.spread
     slots, _, at_points, priors = candidates
     widths = kernels[1]
     masses = block_masses(dims, kernels[0], candidates)
@@ -301,15 +332,15 @@ def _log_density(
 
 
 @njit(cache=True)
-def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
+def describe(dims: Packed, at_levels: Array, at_points: Array) -> Array:
     """Computes what candidates (levels (D, S), points (D, S)) need under every density.
 
     Returns:
         (slots, at_levels, at_points, priors): slots[b, s] numbers candidate s's combination of levels in block b among
         the distinct ones, shape (blocks, S); priors is the density under the prior's kernel alone, shape (S,).
     """
-    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks, _, middle, spread = dims
-    codes = block_codes(sizes, blocks, at_levels)
+    sizes, offsets, lower, upper = dims.sizes, dims.offsets, dims.lower, dims.upper
+    codes = block_codes(sizes, dims.blocks, at_levels)
     slots = np.zeros(codes.shape, np.int64)
     for b in range(len(codes)):
         known = np.full(1 + codes[b].max(), -1)
@@ -325,9 +356,9 @@ def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
         for s in range(len(priors)):
             c, x = at_levels[d, s], at_points[d, s]
             if c < k:
-                priors[s] *= prior[offsets[d] + c]
+                priors[s] *= dims.prior[offsets[d] + c]
             elif k == 0 and not np.isnan(x):
-                priors[s] *= truncated_gaussian(x, middle[d], spread[d], lower[d], upper[d])
+                priors[s] *= truncated_gaussian(x, dims.middle[d], dims.spread[d], lower[d], upper[d])
     return slots, at_levels, at_points, priors
 
 
@@ -356,12 +387,12 @@ def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
 
 
 @njit(cache=True)
-def block_masses(dims: Array, tables: Array, candidates: Array) -> Array:
+def block_masses(dims: Packed, tables: Array, candidates: Array) -> Array:
     """Kernel masses of the candidates' distinct combinations of levels.
 
     Entry [b, slot, code] is the mass of the combination in `slot` of block b under the kernel around `code`.
     """
-    sizes, offsets, _, _, _, _, _, _, _, _, _, _, blocks, _, _, _ = dims
+    sizes, offsets, blocks = dims.sizes, dims.offsets, dims.blocks
     slots, at_levels, _, _ = candidates
     combinations = 1
     for b in range(len(slots)):
@@ -413,7 +444,7 @@ def _sum(values: Array) -> float:
 
 @njit(cache=True)
 def suggest(
-    dims: Array,
+    dims: Packed,
     levels: Array,
     points: Array,
     evaluated: Array,
@@ -499,7 +530,7 @@ def fingerprints(levels: Array, points: Array) -> Array:
 
 @njit(cache=True)
 def acquisition(
-    dims: Array,
+    dims: Packed,
     levels: Array,
     points: Array,
     groups: Array,
@@ -515,7 +546,7 @@ def acquisition(
 
 @njit(cache=True)
 def _scores(
-    dims: Array,
+    dims: Packed,
     levels: Array,
     points: Array,
     groups: Array,
@@ -527,14 +558,14 @@ def _scores(
 ) -> Array:
     """Sums the log density ratios over metrics, relative ones or plain, shape (S,)."""
     scores = np.zeros(at_levels.shape[1])
-    codes, candidates = block_codes(dims[0], dims[12], levels), describe(dims, at_levels, at_points)
+    codes, candidates = block_codes(dims.sizes, dims.blocks, levels), describe(dims, at_levels, at_points)
     for m in range(len(groups)):
         good, bad = np.flatnonzero(groups[m] == 1), np.flatnonzero(groups[m] == 0)
         if len(good) + len(bad) == 0 or (relative and len(bad) == 0):
             continue  # without observations, or if all satisfy the constraint, the ratio is 1 (corollary 2)
         of_good = weights if m == 0 else _UNWEIGHTED
-        log_good = _log_density(dims, codes, points, good, fitted[m], candidates, of_good)
-        log_bad = _log_density(dims, codes, points, bad, fit(dims, levels, points, bad), candidates, _UNWEIGHTED)
+        log_good = log_density(dims, codes, points, good, fitted[m], candidates, of_good)
+        log_bad = log_density(dims, codes, points, bad, fit(dims, levels, points, bad), candidates, _UNWEIGHTED)
         quantile = len(good) / (len(good) + len(bad))
         for s in range(len(scores)):
             if relative:

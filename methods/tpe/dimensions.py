@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import shares
 from nasbench.methods.belief import CERTAIN, SPREAD
-from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
+from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, Packed, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -89,24 +89,23 @@ class Dimensions:
                 masses = np.array(shares(h))
             prior[offsets[d] : offsets[d] + k] = masses
             tables[part].reshape(k, k + 1)[:, k] = masses
-        parents, allowed, allowed_at = _pack_conditions(conditions)
-        self.packed: tuple[Any, ...] = (
-            sizes,
-            offsets,
-            scaled,
-            starts,
-            np.concatenate([np.zeros(0), *(z for z in self._levels if z is not None)]),
-            np.concatenate([np.zeros(0), *(_padded(e) for e in borders)]),
-            np.array([_narrowest(h) for h in hyperparameters]),
-            lower,
-            upper,
-            tables,
-            prior,
-            (parents, allowed, allowed_at),
-            _blocks(sizes.tolist()),
-            vanishing,
-            middle,
-            spread,
+        self.packed = Packed(
+            sizes=sizes,
+            offsets=offsets,
+            scaled=scaled,
+            starts=starts,
+            places=np.concatenate([np.zeros(0), *(z for z in self._levels if z is not None)]),
+            borders=np.concatenate([np.zeros(0), *(_padded(e) for e in borders)]),
+            narrowest=np.array([_narrowest(h) for h in hyperparameters]),
+            lower=lower,
+            upper=upper,
+            tables=tables,
+            prior=prior,
+            conditions=_pack_conditions(conditions),
+            blocks=_blocks(sizes.tolist()),
+            vanishing=vanishing,
+            middle=middle,
+            spread=spread,
         )
 
     def __len__(self) -> int:

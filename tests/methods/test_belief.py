@@ -112,9 +112,9 @@ class TestCTPE:
         method = CTPE(problem, np.random.default_rng(0), prior="op=b+x=2")
         sampler = method._estimators()
         packed = sampler._dimensions.packed
-        prior = packed[10]
+        prior = packed.prior
         assert prior[:3] == pytest.approx([(1 - CERTAIN) / 3, (1 - CERTAIN) / 3 + CERTAIN, (1 - CERTAIN) / 3])
-        start = packed[1][1]
+        start = packed.offsets[1]
         span, edges = 8.0, np.arange(0.5, 9.0)
         masses = np.diff(stats.norm(2, SPREAD * span).cdf(edges))
         assert prior[start : start + 8] == pytest.approx(masses / masses.sum())

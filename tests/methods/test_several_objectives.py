@@ -172,9 +172,9 @@ def test_weighted_densities_are_mixtures_with_these_weights() -> None:
     nowhere = np.full(everything.shape, np.nan)
 
     def density(members: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        codes = compiled.block_codes(dims.packed[0], dims.packed[12], levels)
+        codes = compiled.block_codes(dims.packed.sizes, dims.packed.blocks, levels)
         described = compiled.describe(dims.packed, everything, nowhere)
-        log = compiled._log_density(dims.packed, codes, places_, members, kernels, described, weights)
+        log = compiled.log_density(dims.packed, codes, places_, members, kernels, described, weights)
         return np.asarray(np.exp(log))
 
     prior = density(rows[[0]], np.zeros(1))

@@ -33,6 +33,22 @@ def one(h: Hyperparameter, **options: bool) -> Dimensions:
     return Dimensions([h], [None], **options)
 
 
+def log_density(
+    dims: compiled.Packed,
+    levels: np.ndarray,
+    points: np.ndarray,
+    rows: np.ndarray,
+    kernels: tuple[np.ndarray, np.ndarray],
+    at_levels: np.ndarray,
+    at_points: np.ndarray,
+) -> np.ndarray:
+    """Log density of places under a group's mixture, all members of the same weight."""
+    codes = compiled.block_codes(dims.sizes, dims.blocks, levels)
+    described = compiled.describe(dims, at_levels, at_points)
+    found: np.ndarray = compiled.log_density(dims, codes, points, rows, kernels, described, np.zeros(0))
+    return found
+
+
 def density_of(
     dims: Dimensions, observed: list[Coordinate], at_levels: np.ndarray, at_points: np.ndarray
 ) -> np.ndarray:
@@ -42,7 +58,7 @@ def density_of(
     points = np.array([p[1] for p in packed], float).reshape(-1, 1).T.copy()
     rows = np.arange(len(observed))
     kernels = compiled.fit(dims.packed, levels, points, rows)
-    return np.exp(compiled.log_density(dims.packed, levels, points, rows, kernels, at_levels, at_points))
+    return np.exp(log_density(dims.packed, levels, points, rows, kernels, at_levels, at_points))
 
 
 def coordinates(h: Hyperparameter) -> list[float | int]:
@@ -59,12 +75,12 @@ def coordinates(h: Hyperparameter) -> list[float | int]:
 def test_every_density_integrates_to_one(h: Hyperparameter, observed: list[int], late: bool) -> None:
     dims = one(h, continuous_log=late)
     seen = [coordinates(h)[i] for i in observed]
-    size = int(dims.packed[0][0])
+    size = int(dims.packed.sizes[0])
     if size:
         at = np.arange(size, dtype=np.int32)[None, :]
         total = density_of(dims, seen, at, np.full((1, size), np.nan)).sum()
     else:
-        lower, upper = dims.packed[7][0], dims.packed[8][0]
+        lower, upper = dims.packed.lower[0], dims.packed.upper[0]
 
         def density(x: float) -> float:
             return float(density_of(dims, seen, np.zeros((1, 1), np.int32), np.array([[x]]))[0])
@@ -125,10 +141,10 @@ def test_the_joint_density_is_the_mixture_of_products_and_sums_to_one() -> None:
     kernels = compiled.fit(dims.packed, levels, points, rows)
     everything = np.array(np.meshgrid(*map(np.arange, sizes), indexing="ij"), np.int32).reshape(len(sizes), -1)
     found = np.exp(
-        compiled.log_density(dims.packed, levels, points, rows, kernels, everything, np.full(everything.shape, np.nan))
+        log_density(dims.packed, levels, points, rows, kernels, everything, np.full(everything.shape, np.nan))
     )
     assert found.sum() == pytest.approx(1.0)
-    offsets, prior = dims.packed[1], dims.packed[10]
+    offsets, prior = dims.packed.offsets, dims.packed.prior
     for s in rng.integers(everything.shape[1], size=50):
         total = math.prod(prior[offsets[d] + everything[d, s]] for d in range(len(sizes)))
         for j in rows:
@@ -147,7 +163,7 @@ def test_who_lacks_a_hyperparameter_knows_no_more_of_it_than_the_prior() -> None
 
     def density(at: list[Coordinate]) -> float:
         place = dims.pack(at)
-        log = compiled.log_density(dims.packed, levels, points, rows, kernels, place[0][:, None], place[1][:, None])
+        log = log_density(dims.packed, levels, points, rows, kernels, place[0][:, None], place[1][:, None])
         return float(np.exp(log[0]))
 
     width = kernels[1][1]
@@ -176,7 +192,7 @@ def test_a_density_over_a_conditional_space_sums_to_one() -> None:
     everything = [[0, None, None], *([1, b, c] for b in (0, 2) for c in (0, 1)), [1, 1, None]]
     at = [dims.pack(c) for c in everything]
     at_levels, at_points = (np.array([p[i] for p in at]).T.copy() for i in (0, 1))
-    p = np.exp(compiled.log_density(dims.packed, levels, points, np.arange(4), kernels, at_levels, at_points))
+    p = np.exp(log_density(dims.packed, levels, points, np.arange(4), kernels, at_levels, at_points))
     assert p.sum() == pytest.approx(1.0)
 
 
@@ -199,7 +215,7 @@ def test_the_unit_of_a_float_does_not_matter(unit: float) -> None:
     kernels = compiled.fit(dims.packed, levels, points, np.arange(3))
     at = [dims.pack(c) for c in ([0, None], [1, 0.35 * unit])]
     at_levels, at_points = (np.array([p[i] for p in at]).T.copy() for i in (0, 1))
-    found = compiled.log_density(dims.packed, levels, points, np.arange(3), kernels, at_levels, at_points)
+    found = log_density(dims.packed, levels, points, np.arange(3), kernels, at_levels, at_points)
     assert found[1] == pytest.approx(reference_at_unit_range(), rel=1e-6)
     assert found[0] == pytest.approx(math.log((0.8 + 0.2 + 0.2 + 0.5) / 4), abs=1e-9)
 
@@ -226,7 +242,7 @@ def test_candidates_follow_the_joint_density() -> None:
     everything = np.array(np.meshgrid(*map(np.arange, (2, 4, 3)), indexing="ij"), np.int32).reshape(3, -1)
     kernels = compiled.fit(dims.packed, levels, points, np.arange(3))
     at = np.full(everything.shape, np.nan)
-    p = np.exp(compiled.log_density(dims.packed, levels, points, np.arange(3), kernels, everything, at))
+    p = np.exp(log_density(dims.packed, levels, points, np.arange(3), kernels, everything, at))
     codes = np.ravel_multi_index(tuple(to_levels), (2, 4, 3))
     assert stats.chisquare(np.bincount(codes, minlength=24), 20_000 * p).pvalue > 0.001
 
