@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.scores import OBSERVED, Score
+from nasbench.results.store.trajectory import Setup
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -70,6 +71,17 @@ class Curves:
     def names(self) -> tuple[str, ...]:
         """The methods for display: their labels, or else their names with options."""
         return self.labels or self.methods
+
+    def place_of(self, setup: Setup) -> tuple[int, int] | None:
+        """The numbers of a setup's setting and of its method; None if it has no readable run."""
+        setting = self._settings.get((setup.bench, setup.constraint))
+        return (
+            None if setting is None or setup.method not in self.methods else (setting, self.methods.index(setup.method))
+        )
+
+    @cached_property
+    def _settings(self) -> dict[tuple[str, str], int]:
+        return {(str(b), str(c)): i for i, (b, c) in enumerate(self.settings[["bench", "constraint"]].to_numpy())}
 
     def scored(self, score: Score) -> Curves:
         """The same runs with another score."""

@@ -47,10 +47,10 @@ def part(subject: Subject) -> Part | None:
 
 def _runs(subject: Subject) -> Runs:
     curves = subject.curves
-    numbers = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     runs: Runs = {}
     for _, f in subject.fragments:
-        if not f.setup.objectives or not f.setup.setting.front:
+        place = curves.place_of(f.setup)
+        if place is None or not f.setup.objectives or not f.setup.setting.front:
             continue
         columns = [f"metric.{MEAN_OF}{name}" for name in f.setup.objectives]
         try:
@@ -61,9 +61,8 @@ def _runs(subject: Subject) -> Runs:
         feasible = table["score_feasible"].fill_null(False).to_numpy(zero_copy_only=False)
         kept = feasible & (table["status"].to_numpy() == "ok") & np.isfinite(values).all(axis=1)
         seeds = table["seed"].to_numpy()
-        setting, method = numbers[f.setup.bench, f.setup.constraint], curves.methods.index(f.setup.method)
         for seed in f.seeds:
-            runs[setting, method, seed] = values[kept & (seeds == seed)]
+            runs[*place, seed] = values[kept & (seeds == seed)]
     return runs
 
 

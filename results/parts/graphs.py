@@ -51,16 +51,15 @@ class Graphs:
 
 def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | None:
     """The networks of some fragments; None if no run searches graphs of layers."""
-    number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     best: dict[int, tuple[float, int, networks.Facts]] = {}
     planes: dict[tuple[int, int], Plane] = {}
     searched: dict[str, bool | None] = {}
     """Benchmark → whether its configurations are networks; None until a run has proposed one."""
     for store, f in chosen:
-        setting = number.get((f.setup.bench, f.setup.constraint))
-        if setting is None or f.setup.method not in curves.methods:
+        place = curves.place_of(f.setup)
+        if place is None:
             continue
-        method = curves.methods.index(f.setup.method)
+        setting, method = place
         if searched.get(f.setup.bench) is None:
             searched[f.setup.bench] = _are_networks(f)
         incumbent = _best(f) if searched[f.setup.bench] else None
@@ -69,10 +68,10 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
         for run in f.runs:
             if not run.log and f.setup.schema > 1:
                 continue
-            known = planes.get((setting, method))
+            known = planes.get(place)
             if known is None or run.seed < known.seed:
                 plane = _plane(store, f, run.seed, setting, method)
-                planes |= {} if plane is None else {(setting, method): plane}
+                planes |= {} if plane is None else {place: plane}
     return Graphs(best, [plane for _, plane in sorted(planes.items())]) if best or planes else None
 
 

@@ -13,44 +13,26 @@ from nasbench.results.curves import Array
 from nasbench.results.display.numbers import number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import Paper
+from nasbench.results.parts.logged import logged
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.parts.searches.logs import parts
-from nasbench.results.store.trajectory import LOG
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NEEDED = {"candidates", "front_objective", "front_seconds"}
-_KEYS = ["setting", "method", "seed"]
 _SHOWN = 0.9  # of the objectives of a figure: those that are worse lie above it
 
 
 def part(subject: Subject) -> Part | None:
     """The part; None if no method logs levels with their fronts."""
-    log = load(subject)
+    log = logged(subject.fragments, subject.curves, _NEEDED)
     if log.empty:
         return None
     papers = [paper for paper in subject.literature.papers if "progressive" in paper]
     tables = [levels(subject, log), *(table for paper in papers for table in beside_published(subject, log, paper))]
     title = "Searches that grow level by level"
     return Part("levels", title, tables, figures=partial(drawn, subject, log))
-
-
-def load(subject: Subject) -> pd.DataFrame:
-    """The logs of these searches: setting, method (numbered as in the curves), seed, and the columns of a log."""
-    places = subject.curves.settings[["bench", "constraint"]].to_numpy().tolist()
-    logs, seen = [], set()
-    for store, f in subject.fragments:
-        place = [f.setup.bench, f.setup.constraint]
-        if place not in places or f.setup.method not in subject.curves.methods:
-            continue  # its fragments are unreadable
-        ids = {"setting": places.index(place), "method": subject.curves.methods.index(f.setup.method)}
-        for seed in [run.seed for run in f.runs if run.log and (f.setup.id, run.seed) not in seen]:
-            seen.add((f.setup.id, seed))
-            log = store.search_log(f, seed)
-            if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
-                logs.append(log.select(LOG.names).to_pandas().assign(**ids, seed=seed))
-    return pd.concat(logs, ignore_index=True) if logs else pd.DataFrame(columns=[*_KEYS, *LOG.names])
 
 
 def levels(subject: Subject, log: pd.DataFrame) -> Table:

@@ -77,12 +77,11 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
             called = [metric for metric in metrics_here if _is_called(metric, name)]
             if len(called) > 1:
                 raise StoreError(f"{name} may be {' or '.join(called)} of one benchmark: name one of them")
-    numbers = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     points: dict[tuple[int, int, int], Array] = {}
     for _, f in subject.fragments:
         columns = [next((m for m in f.setup.metrics if _is_called(m, name)), None) for name in metrics]
-        setting = numbers.get((f.setup.bench, f.setup.constraint))
-        if None in columns or setting is None or f.setup.method not in curves.methods:
+        place = curves.place_of(f.setup)
+        if None in columns or place is None:
             continue
         for column in columns:
             if column in f.setup.setting.maximised:
@@ -97,7 +96,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         for seed in f.seeds:
             candidates = values[kept & (seeds == seed)]
             front: Array = np.asarray(moocore.filter_dominated(candidates)) if len(candidates) else candidates
-            points[setting, curves.methods.index(f.setup.method), seed] = front
+            points[*place, seed] = front
     ends: dict[int, list[Array]] = {}
     for (setting, _, _), candidates in points.items():
         ends.setdefault(setting, []).append(candidates)

@@ -12,10 +12,10 @@ import pandas as pd
 
 from nasbench.results.curves import Curves
 from nasbench.results.display.look import Look, looks
+from nasbench.results.parts.logged import logged
 from nasbench.results.store import Store
 from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment, Torn
-from nasbench.results.store.trajectory import LOG
 
 DECIDED = 0.99
 """Probability from which a choice counts as decided."""
@@ -44,34 +44,21 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
 
     Other methods also have logs: one-shot searches are recognised by logged seconds and sizes of drawn networks.
     """
-    number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
-    logs, seen = [], set()
-    read: list[tuple[Fragment, dict[str, int], list[int]]] = []
-    for store, f in chosen:
-        setting = number.get((f.setup.bench, f.setup.constraint))
-        if setting is None or f.setup.method not in curves.methods:
-            continue  # its fragments are unreadable
-        ids = {"setting": setting, "method": curves.methods.index(f.setup.method)}
-        logged = {run.seed for run in f.runs if run.log or f.setup.schema == 1}
+    log = logged(chosen, curves, _NEEDED)
+    if log.empty:
+        return None
+    networks, seen = [], set[tuple[str, int]]()
+    for _, f in chosen:
+        place = curves.place_of(f.setup)
+        if place is None or isinstance(f, ArchivedFragment):  # archives keep no evaluations
+            continue
         fresh = [run.seed for run in f.runs if (f.setup.id, run.seed) not in seen]
         seen |= {(f.setup.id, seed) for seed in fresh}
-        for seed in fresh:
-            log = store.search_log(f, seed) if seed in logged else None
-            if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
-                log_rows = log.select(LOG.names).to_pandas()
-                logs.append(log_rows.assign(**ids, seed=seed))
-        if not isinstance(f, ArchivedFragment):  # archives keep no evaluations
-            read.append((f, ids, fresh))
-    if not logs:
-        return None
-    networks = []
-    for f, ids, fresh in read:
         of_fragment = _networks(f)
-        networks.append(of_fragment[of_fragment["seed"].isin(fresh)].assign(**ids))
-    log = pd.concat(logs, ignore_index=True).sort_values(["setting", "method", "seed", "epoch"], kind="stable")
+        networks.append(of_fragment[of_fragment["seed"].isin(fresh)].assign(setting=place[0], method=place[1]))
+    log = log.sort_values(["setting", "method", "seed", "epoch"], kind="stable", ignore_index=True)
     settings = curves.settings[["bench", "constraint", "family"]]
-    rows, trained = log.reset_index(drop=True), pd.concat(networks, ignore_index=True)
-    return Searches(settings, curves.names, looks(curves.methods), rows, trained)
+    return Searches(settings, curves.names, looks(curves.methods), log, pd.concat(networks, ignore_index=True))
 
 
 def _networks(f: Fragment) -> pd.DataFrame:
