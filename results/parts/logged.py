@@ -13,7 +13,7 @@ from nasbench.results.store.trajectory import LOG
 
 
 def logged(chosen: Sequence[tuple[Store, Fragment]], curves: Curves, needed: set[str]) -> pd.DataFrame:
-    """The logs that have all of some quantities: setting, method (numbered as in the curves), seed, and a log's columns.
+    """The logs that have all of some quantities: a log's columns, with the numbers of setting and method, and seed.
 
     A run that is in two stores counts once.
     """
