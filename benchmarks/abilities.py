@@ -151,15 +151,21 @@ class HasEpochs(Protocol):
         """The benchmark `name@epochs`, for one of `fidelities`."""
 
 
+def _whole(benchmark: Benchmark) -> int | None:
+    """The epochs of a whole training; None without a fidelity."""
+    return None if benchmark.fidelity is None else benchmark.fidelity.axes[0].values[-1]
+
+
 def at(benchmark: Benchmark, epochs: int) -> Benchmark:
     """The benchmark `name@epochs`. Raises UsageError where there is none."""
     if isinstance(benchmark, HasEpochs) and epochs in benchmark.fidelities:
-        if benchmark.fidelity is not None and epochs == benchmark.fidelity.axes[0].values[-1]:
+        if epochs == _whole(benchmark):
             raise UsageError(f"{benchmark.name} is {benchmark.name}@{epochs} already: write it without")
         return benchmark.at(epochs)
     allowed = "it has one fidelity only"
     if isinstance(benchmark, HasEpochs) and benchmark.fidelities:
-        allowed = f"allowed: {spans(benchmark.fidelities)}"
+        others = benchmark.fidelities[: -1 if benchmark.fidelities[-1] == _whole(benchmark) else None]
+        allowed = f"allowed: {spans(others)}"
     raise UsageError(f"there is no {benchmark.name}@{epochs}; {allowed}")
 
 

@@ -26,9 +26,9 @@ class Evaluation(NamedTuple):
     """The result of evaluating one configuration."""
 
     metrics: Mapping[str, float]
-    """Values by the names of `Benchmark.metrics`: all of them if the status is ok, otherwise none; the harness adds
-    those that are known without an evaluation. A metric that is measured at the end of training only is NaN if
-    training stops earlier."""
+    """Values by the names of `Benchmark.metrics`: all of them if the status is ok, otherwise none. Of a configuration
+    that it refuses before training the harness tells those that are known without an evaluation. A metric that is
+    measured at the end of training only is NaN if training stops earlier."""
     cost: float
     """Duration of the evaluation in seconds: recorded training time on a table, measured time on a live benchmark."""
     status: Status = "ok"

@@ -29,6 +29,7 @@ from scipy import stats
 from nasbench.results import Store
 from nasbench.results.curves import Curves
 from nasbench.results.reading import load, select
+from nasbench.results.selection import check_versions
 
 OPTUNA = "optuna"
 
@@ -76,6 +77,7 @@ def main() -> None:
     """Prints the table."""
     store = Store(Path(sys.argv[1]))
     protocols = sorted({fragment.setup.protocol for fragment in store.fragments()})
+    check_versions(fragment.setup for fragment in store.fragments())
     curves = {protocol: load(select([store], protocol)) for protocol in protocols}
     space = {row.bench: row.space for c in curves.values() for row in c.settings.itertuples()}
 

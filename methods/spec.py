@@ -64,14 +64,15 @@ class MethodSpec(Spec):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a third party's: it shares no process with other methods."""
-        return METHODS.is_foreign(self.name)
+        """Whether it, or the one by which it searches, is a third party's: it shares no process with other methods."""
+        option = self.method.method_option
+        return METHODS.is_foreign(self.name) or (bool(option) and METHODS.is_foreign(str(self.values()[option])))
 
     def build(self, problem: Problem, rng: Generator) -> Method:
         """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""
         if reason := self.misfit(problem):
             raise UsageError(f"{self.name} cannot search here: it {reason}")
-        if not any(method.asks_experts for method in self._methods):
+        if not self.method.asks_experts:
             problem = replace(problem, experts=None)
         return self.method.form(problem)(problem, rng, **dict(self.options))
 

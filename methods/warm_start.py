@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from numpy.random import Generator
@@ -66,7 +67,7 @@ class WarmStart(Method):
             raise UsageError(f"scored must lie in [{size}, 100000], not {scored}")
         self._problem, self._rng, self._knowledge = problem, rng, knowledge
         self._size, self._scored = size, scored
-        self._method = learner(by, "warm-start")(problem, rng)
+        self._method = learner(by, "warm-start")(replace(problem, experts=None), rng)
         self._beginning: deque[Configuration] | None = None
 
     @classmethod

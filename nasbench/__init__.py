@@ -157,6 +157,7 @@ def run(
     from nasbench.cli.engine.session import begin
     from nasbench.cli.engine.suites import Suite
     from nasbench.results import StoreError
+    from nasbench.results.display.numbers import count
 
     where = chosen(executor, jobs)
     grid = asked_grid(
@@ -175,8 +176,11 @@ def run(
             pass
         _, absent = session.outcome()
         if absent:
-            notices = "; ".join(session.store.notices) or "another command computes them, or their process was killed"
-            raise StoreError(f"{absent} runs are missing: {notices}; call it again")
+            said = "".join(f"; {notice}" for notice in session.store.notices)
+            raise StoreError(
+                f"{count(absent, 'run')} missing: another command computes them, or their process was killed; call it "
+                f"again{said}"
+            )
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]

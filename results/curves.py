@@ -73,7 +73,7 @@ class Curves:
         return self.labels or self.methods
 
     def place_of(self, setup: Setup) -> tuple[int, int] | None:
-        """The numbers of a setup's setting and of its method; None if it has no readable run."""
+        """The numbers of a setup's setting and of its method; None if one of them has no readable run."""
         setting = self._settings.get((setup.bench, setup.constraint))
         return (
             None if setting is None or setup.method not in self.methods else (setting, self.methods.index(setup.method))

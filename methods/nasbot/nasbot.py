@@ -46,8 +46,6 @@ class _OnGraphs(Method):
             raise UsageError(f"initial must be positive, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
         self._asked: list[Configuration] = []
-        self._pending = Pending[int]()
-        """The number of each pending ask."""
         self._candidates: Candidates | None = None
         self._begins_anew = False
         self._made: Counter[str] = Counter()
@@ -59,7 +57,6 @@ class _OnGraphs(Method):
 
     def ask(self) -> Configuration:
         chosen = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
-        self._pending.add(chosen, len(self._asked))
         self._asked.append(chosen)
         return chosen
 
@@ -130,6 +127,8 @@ class Nasbot(_OnGraphs):
             if not 0 < value < math.inf:
                 raise UsageError(f"{name} must be positive, not {value:g}")
         self._options = refit, draws, power
+        self._pending = Pending[int]()
+        """The number of each pending ask."""
         self._observed: dict[int, Observation] = {}
         """Observations by the number of their ask."""
         self._failed: set[int] = set()
@@ -141,6 +140,10 @@ class Nasbot(_OnGraphs):
         from nasbench.methods.nasbot.otmann import compile_ahead
 
         compile_ahead()
+
+    def ask(self) -> Configuration:
+        self._pending.add(chosen := super().ask(), len(self._asked) - 1)
+        return chosen
 
     def tell(self, observation: Observation) -> None:
         number = self._pending.answer(observation)

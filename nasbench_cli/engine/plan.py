@@ -160,7 +160,8 @@ def is_current(setup: Setup) -> bool | None:
     """
     try:
         benchmark = open_benchmark(setup.bench)
-        METHODS.get(setup.method.partition(":")[0])
+        name = setup.method.partition(":")[0]
+        METHODS.get(str(dict(setup.parameters).get(METHODS.get(name).method_option, name)))  # by which it searches
     except UsageError:
         return None  # a plug-in or an imported table that is not installed
     try:

@@ -92,9 +92,9 @@ def _refuse_shared(targets: Mapping[str, Path | None]) -> None:
     """Raises UsageError if two options name one place: each kind of file has a folder that holds nothing else."""
     known: dict[str, str] = {}
     for option, path in targets.items():
-        place = "" if path is None else os.path.realpath(path)
         if path is None:
             continue
+        place = os.path.realpath(path)
         for other, whose in known.items():
             if place == other:
                 raise UsageError(f"{whose} and {option} both name {path}: give each a folder of its own")

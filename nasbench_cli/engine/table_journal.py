@@ -92,7 +92,10 @@ def entries_in(path: Path, benchmark: Benchmark) -> list[Entry]:
 
     Raises StoreError if the file belongs to another benchmark, or is no journal of a table.
     """
-    lines = _Lines(path, disk.read(path), benchmark)
+    content = disk.read(path)
+    if _line(_header(benchmark)).startswith(content):  # another process begins it now
+        return []
+    lines = _Lines(path, content, benchmark)
     if lines.damaged:
         _LOG.warning("%s", lines.damage)
     return lines.entries

@@ -203,8 +203,9 @@ def _evaluate_missing(
                 journal.append(Entry(*key, evaluation))
                 known[key] = evaluation
                 yield Evaluated(evaluation.status)
-    # Shards that ran at the same time have gone on.
-    return known | {entry[:2]: entry.evaluation for entry in others() if entry.evaluation.status != "failed"}
+    theirs = others()  # shards that ran at the same time have gone on
+    succeeded = {entry[:2]: entry.evaluation for entry in theirs if entry.evaluation.status != "failed"}
+    return {entry[:2]: entry.evaluation for entry in theirs} | known | succeeded
 
 
 @cache

@@ -45,7 +45,10 @@ def _line(run: Begun) -> str:
     if not run.records:
         return f"{where}: no evaluation has finished"
     of = f" of {setup.evals}" if setup.evals is not None and run.spent == len(run.records) else ""
-    name, unit = setting.scales[0][:2] if setup.objectives else (setting.objective, setting.unit)
+    name, unit = setting.objective, setting.unit
+    if setup.objectives:  # the incumbent of a journal is that of the benchmark's own objective
+        name = setup.metrics[0]
+        unit = next((unit for metric, unit, *_ in setting.scales if metric == name), "")
     best = f"best {name} {run.incumbent:.4g} {unit}".rstrip()
     incumbent = "nothing feasible" if math.isnan(run.incumbent) else best
     left = f"; about {span(run.clock * (1 / run.share - 1))} left" if 0 < run.share < 1 else ""

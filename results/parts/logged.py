@@ -24,8 +24,8 @@ def logged(chosen: Sequence[tuple[Store, Fragment]], curves: Curves, needed: set
             continue
         for run in f.runs:
             log = store.search_log(f, run.seed) if (f.setup.id, run.seed) not in seen else None
-            seen.add((f.setup.id, run.seed))
             if log is not None and set(log["quantity"].to_pylist()) >= needed:
+                seen.add((f.setup.id, run.seed))
                 rows = log.select(LOG.names).to_pandas()
                 logs.append(rows.assign(setting=place[0], method=place[1], seed=run.seed))
     names = ["setting", "method", "seed", *LOG.names]

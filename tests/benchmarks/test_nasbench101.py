@@ -253,7 +253,7 @@ def test_every_number_of_the_records_is_in_the_table(tmp_path: Path) -> None:
             expected = (100 - 100 * valid, 100 - 100 * test, seconds, parameters / 1e6)
             told = tuple(short.evaluate(row, run).metrics.values())  # stored in single precision
             assert told == pytest.approx(expected, rel=1e-6)
-    with pytest.raises(UsageError, match="no nb101@12; allowed: 4, 108"):
+    with pytest.raises(UsageError, match=r"no nb101@12; allowed: 4$"):
         abilities.at(table, 12)
 
 

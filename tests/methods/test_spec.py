@@ -134,5 +134,14 @@ def test_only_methods_that_say_so_may_ask_who_knows_the_task(monkeypatch: pytest
     monkeypatch.setattr(Curious, "asks_experts", True)
     MethodSpec("curious").build(problem, np.random.default_rng(0))
     assert [(p.knowledge is not None, p.experts is not None) for p in Curious.seen] == [(True, False), (True, True)]
+    monkeypatch.setattr(Curious, "asks_experts", False)
+    monkeypatch.setattr(Curious, "learns_from_all", True)
+    MethodSpec.parse("warm-start:by=curious,knowledge=good").build(problem, np.random.default_rng(0))
+    assert Curious.seen[-1].experts is None
+    monkeypatch.setattr(Curious, "method_option", "by")
+    monkeypatch.setattr(MethodSpec, "values", lambda self: {"by": "c-tpe"})
+    MethodSpec("curious").build(problem, np.random.default_rng(0))
+    assert Curious.seen[-1].experts is None
+    monkeypatch.undo()
     asking = {name for name in METHODS.names() if METHODS.get(name).asks_experts} - {"curious"}
     assert asking == {"c-tpe", "c-motpe", "priorband", "warm-start"}

@@ -83,11 +83,11 @@ def test_words_wrap_under_themselves() -> None:
     assert prose([("x", "one two three four five")], 24) == "x  one two three four\n   five"
 
 
-def test_of_several_objectives_the_first_is_shown_by_its_name(tmp_path: Path) -> None:
+def test_of_several_objectives_the_benchmarks_own_is_shown_by_its_name(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "s")
-    scales = (("valid-error@1", "%", False, False), ("time", "s", False, True))
-    setting = replace(SETTING, objective="valid-error@1 and time", unit="", scales=scales)
-    setup = make_setup("a", objectives=("valid-error@1", "time"), setting=setting)
+    scales = (("time", "s", False, True), ("valid-error@1", "%", False, False))
+    setting = replace(SETTING, objective="time and valid-error@1", unit="", scales=scales)
+    setup = make_setup("a", objectives=("time", "valid-error@1"), setting=setting)
     store.save_plan("c", [(setup, [0])], {})
     begin(store, setup, 0, [7.0, 4.0])
     (line,) = described(under_way(store), 3)

@@ -75,7 +75,7 @@ for (const svg of document.querySelectorAll("svg.chart")) {
   });
   svg.addEventListener("pointerleave", () => leave(svg));
   const { bench, constraint } = svg.closest("figure").dataset;
-  if (!bench) continue;
+  if (!bench || !document.getElementById("runs-data")) continue;
   svg.classList.add("leads");
   svg.addEventListener("click", (event) => {
     svg.dispatchEvent(new PointerEvent("pointermove", event)); // a touch has not moved

@@ -165,7 +165,7 @@ addEventListener("run-chosen", ({ detail }) => { // a click on a line of a chart
   if (fitting(["method", detail.method], ["bench", detail.bench], ["constraint", detail.constraint]).length) {
     for (const [select, value] of [[method, detail.method], [bench, detail.bench], [constraint, detail.constraint]]) { select.value = value; choose(); }
   } else {
-    const title = `${data.methods[detail.method]} on ${detail.bench}, ${detail.constraint}`;
+    const title = `${data.methods[detail.method]} on ${detail.bench}, ${detail.constraint === "none" ? "no constraint" : detail.constraint}`;
     figure.hidden = true;
     seeds.replaceChildren();
     output.replaceChildren(make("h3", title), make("p", "These runs are of an archive, which keeps no single evaluations.", { className: "note" }));
