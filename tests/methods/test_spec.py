@@ -145,3 +145,11 @@ def test_only_methods_that_say_so_may_ask_who_knows_the_task(monkeypatch: pytest
     monkeypatch.undo()
     asking = {name for name in METHODS.names() if METHODS.get(name).asks_experts} - {"curious"}
     assert asking == {"c-tpe", "c-motpe", "priorband", "warm-start"}
+
+
+def test_who_searches_by_a_third_partys_method_is_a_third_partys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(METHODS, "is_foreign", lambda name: name == "smbo")
+    assert MethodSpec.parse("warm-start:by=smbo").is_foreign
+    assert MethodSpec("smbo").is_foreign
+    assert not MethodSpec("warm-start").is_foreign
+    assert not MethodSpec("random").is_foreign

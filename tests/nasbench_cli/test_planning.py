@@ -173,6 +173,8 @@ def test_a_stored_setup_is_current_if_its_data_method_options_and_schema_are_tod
         {"bench": "gone"},
     ):
         assert not is_current(replace(setup, **change)), change
+    by = replace(setup, method="warm-start:by=gone", parameters=(("by", "gone"), ("knowledge", "tasks")))
+    assert is_current(by) is None  # the method by which it searches is not installed
 
 
 def test_a_plan_notes_of_which_metrics_more_is_better() -> None:
