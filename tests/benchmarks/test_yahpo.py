@@ -204,7 +204,7 @@ def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() ->
     assert short.metrics[0].name == "valid-balanced-error@12"
     assert tuple(short.evaluate(configuration, 0).metrics.values()) == tuple(curve[11])
     assert short.evaluate(configuration, 0).cost == curve[:12, -1].max()
-    with pytest.raises(UsageError, match="no lcbench-7593@53; allowed: 1 to 52"):
+    with pytest.raises(UsageError, match="no lcbench-7593@53; allowed: 1 to 51"):
         abilities.at(task, 53)
     whole, early = short.evaluate(configuration, 0), task.evaluate(configuration, 0, Level(epochs=12))
     assert early._replace(metrics={}) == whole._replace(metrics={})
