@@ -46,7 +46,7 @@ class PASHA(ASHA):
         """For each rung the objective of every feasible training: by trial, or by configuration if levels are trainings
         of their own."""
         self._crossings = Crossings()
-        """Of the trainings of the highest rung."""
+        """The crossings between curves of trainings that reached the highest rung."""
 
     def _open(self) -> Sequence[tuple[Rung, Level]]:
         return self._downwards[len(self._downwards) - self._top :]

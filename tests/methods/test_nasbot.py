@@ -330,7 +330,7 @@ class TestMethods:
     def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is(
         self, unknown: tuple[int, int]
     ) -> None:
-        """Of every third evaluation it is missing, or of all, or of all but one."""
+        """The metric is missing from every third evaluation, from all, or from all but one."""
         known, every = unknown
         benchmark = open_benchmark("nb201-cifar10")
         bounds = abilities.bounds(benchmark, parse_constraints(["latency@0.3"]))

@@ -118,7 +118,7 @@ def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> No
 
 
 def test_only_methods_that_say_so_may_ask_who_knows_the_task(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
-    """Of other tasks every method may know."""
+    """Every method may know what is known of other tasks."""
 
     class Curious(RandomSearch):
         seen: ClassVar[list[Problem]] = []
