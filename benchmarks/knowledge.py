@@ -40,7 +40,7 @@ class _OfATask:
 
     @classmethod
     def of(cls, benchmark: Benchmark, bounds: Sequence[Bound] = ()) -> Self | None:
-        """That of a benchmark's task; None if its means are not known or its space is not finite."""
+        """What is known of a benchmark's task; None if its means are not known or its space is not finite."""
         is_table = isinstance(benchmark, KnowsAllMeans) and isinstance(benchmark.space, FiniteSpace)
         return cls(benchmark, bounds) if is_table else None
 

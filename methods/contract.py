@@ -258,8 +258,8 @@ class Method(Blockwise, ABC):
     for defaults of a publication. Reports call verdicts on these spaces in sample."""
 
     asks_experts: ClassVar[bool] = False
-    """Whether the method may ask simulated experts (`Problem.experts`), who know the best of the task itself. A method
-    that does says by the name of an option's value when it asks."""
+    """Whether the method may ask simulated experts (`Problem.experts`), who know the best of the task itself. It asks
+    them only where the user's value of an option says so, such as `prior=good`."""
 
     repeatable: ClassVar[Repeatable] = Repeatable.ANY_PROCESSOR
     """The machines on which the same seed gives the same proposals; `nasbench check` tests it."""

@@ -58,15 +58,18 @@ class MethodSpec(Spec):
 
     @property
     def _methods(self) -> list[type[Method]]:
-        """The class of the method, and of the one by which it searches (`Method.method_option`)."""
+        return [self.method, *map(METHODS.get, self._inner)]
+
+    @property
+    def _inner(self) -> list[str]:
+        """The name of the method by which it searches (`Method.method_option`), if there is one."""
         option = self.method.method_option
-        return [self.method, *([METHODS.get(str(self.values()[option]))] if option else [])]
+        return [str(self.values()[option])] if option else []
 
     @property
     def is_foreign(self) -> bool:
         """Whether it, or the one by which it searches, is a third party's: it shares no process with other methods."""
-        option = self.method.method_option
-        return METHODS.is_foreign(self.name) or (bool(option) and METHODS.is_foreign(str(self.values()[option])))
+        return any(map(METHODS.is_foreign, [self.name, *self._inner]))
 
     def build(self, problem: Problem, rng: Generator) -> Method:
         """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""

@@ -75,9 +75,9 @@ class Curves:
     def place_of(self, setup: Setup) -> tuple[int, int] | None:
         """The numbers of a setup's setting and of its method; None if one of them has no readable run."""
         setting = self._settings.get((setup.bench, setup.constraint))
-        return (
-            None if setting is None or setup.method not in self.methods else (setting, self.methods.index(setup.method))
-        )
+        if setting is None or setup.method not in self.methods:
+            return None
+        return setting, self.methods.index(setup.method)
 
     @cached_property
     def _settings(self) -> dict[tuple[str, str], int]:
