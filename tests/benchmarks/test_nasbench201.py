@@ -99,7 +99,7 @@ def test_the_benchmark_gains_test_metrics_and_fidelities(api: ModuleType, file: 
     (full._folder / f"{full._facts['epochs']}.npy").write_bytes(b"")  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="missing or damaged"):  # by whoever opens the table after that
         open_table("nb201-cifar10").at(12).evaluate(CELLS[0], 0)
-    with pytest.raises(UsageError, match="no nb201-cifar10@201; allowed: 1 to 200"):
+    with pytest.raises(UsageError, match="no nb201-cifar10@201; allowed: 1 to 199"):
         abilities.at(full, 201)
     assert open_table("nb201-cifar100").fidelities == ()  # its validation accuracy is known after the last epoch only
 
