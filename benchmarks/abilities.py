@@ -6,7 +6,7 @@ The function after each protocol takes any benchmark, and says what holds for on
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -42,13 +42,17 @@ class KnowsAllMeans(Protocol):
 
 @runtime_checkable
 class KnowsRepetitions(Protocol):
-    """A benchmark that has several stored repetitions of a configuration, of which an evaluation observes one."""
+    """A benchmark that stores repetitions of a configuration, of which an evaluation observes one."""
 
-    def unseen_metrics(self, configuration: Configuration, seeds: Sequence[int]) -> Mapping[str, float] | None:
-        """The mean of every metric over the repetitions that evaluations with these seeds do not observe.
+    @property
+    def repetitions(self) -> int:
+        """Largest number of repetitions of a configuration."""
 
-        None where none is left.
-        """
+    def repetition(self, configuration: Configuration, seed: int) -> int:
+        """The repetition that an evaluation with this seed observes; 0 for a configuration without data."""
+
+    def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Mapping[str, float] | None:
+        """The mean of every metric over the other repetitions than those seen; None if there is no other."""
 
 
 @runtime_checkable

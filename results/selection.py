@@ -100,7 +100,7 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
 def check_versions(setups: Iterable[Setup]) -> None:
     """Raises StoreError if runs on two versions of data or of a method, or for other objectives, would be compared."""
     seen: dict[tuple[Any, ...], str] = {}
-    data: dict[str, str] = {}
+    data: dict[str, tuple[str, bool]] = {}
     objectives: dict[str, tuple[str, ...]] = {}
     for setup in setups:
         if objectives.setdefault(setup.bench, setup.objectives) != setup.objectives:
@@ -108,7 +108,7 @@ def check_versions(setups: Iterable[Setup]) -> None:
                 f"there are runs on {setup.bench} with the objectives {', '.join(objectives[setup.bench])} and with "
                 f"{', '.join(setup.objectives)}, which must not be compared: keep them in stores of their own"
             )
-        if data.setdefault(setup.bench, setup.data) != setup.data:
+        if data.setdefault(setup.bench, (setup.data, setup.held_back)) != (setup.data, setup.held_back):
             raise StoreError(
                 f"there are runs on two versions of the data of {setup.bench}, which must not be compared: give their "
                 "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"

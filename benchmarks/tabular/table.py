@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -149,10 +149,12 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         rows: Array = self._mean_rows[block]
         return rows
 
-    def unseen_metrics(self, configuration: Configuration, seeds: Sequence[int]) -> Values | None:
+    def repetition(self, configuration: Configuration, seed: int) -> int:
+        return seed % (self.repetition_counts[self.space.index(configuration)] or 1)
+
+    def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Values | None:
         row = self.space.index(configuration)
         count, first = self.repetition_counts[row], row * self.repetitions
-        seen = {seed % count for seed in seeds} if count else set()
         left = [first + repetition for repetition in range(count) if repetition not in seen]
         if not left:
             return None

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Bound, abilities
 from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.repetitions import draw_block, unseen_block
 from nasbench.cli.engine.shares import with_shares
-from nasbench.cli.engine.unseen import unseen_block
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec, Problem
 from nasbench.results import Setup
@@ -51,6 +51,8 @@ def run_block(
     if block is None or not benchmark.space.has_block(block, n):
         return None
     drawn = seeds.first(n)
+    if setup.held_back:
+        drawn = draw_block(benchmark, block, drawn)
     metrics = benchmark.evaluate_block(block, drawn)
     if metrics is None:
         return None
@@ -73,7 +75,7 @@ def run_block(
     is_new = objective < np.append(np.inf, best[:-1])
     several = len(objectives) > 1
     nothing = np.full(n, np.nan), np.empty(n, object)
-    worth = nothing if several else unseen_block(benchmark, bounds, block, repetitions, is_new)
+    worth = unseen_block(benchmark, bounds, block, repetitions, is_new) if setup.held_back else nothing
     columns = {
         "evaluation": np.arange(1, n + 1),
         "worker": workers,

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abilities
-from nasbench.benchmarks.abilities import KnowsMeans, KnowsRepetitions
+from nasbench.benchmarks.abilities import KnowsMeans
 from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
+from nasbench.cli.engine.repetitions import UNKNOWN, Repetitions
 from nasbench.cli.engine.shares import with_shares
-from nasbench.cli.engine.unseen import UNKNOWN, unseen
 from nasbench.cli.engine.watch import asking
 from nasbench.cli.engine.workers import (
     EvaluationSeeds,
@@ -118,10 +118,10 @@ def _run_loop(
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
     workers: Workers
     if journal is None:
-        workers = SimulatedWorkers(benchmark, seeds)
+        workers = SimulatedWorkers(benchmark)
     else:
         known = tuple(bound for bound in bounds if bound.metric.cheap and not setup.train_infeasible)
-        workers = LiveWorkers(benchmark, seeds, journal, bounds, known)
+        workers = LiveWorkers(benchmark, journal, bounds, known)
     objectives = abilities.objectives(benchmark, setup.objectives)
     search = _Search(setup, benchmark, bounds, objectives, workers, seeds)
     failure = ""
@@ -178,6 +178,7 @@ class _Trial(NamedTuple):
     """The level that it has reached."""
     paid: float
     """Seconds that it has cost."""
+    seed: int
 
 
 class _Search:
@@ -197,21 +198,17 @@ class _Search:
         """The means of every metric of each row's configuration, with several objectives; NaN if unknown."""
         self._objectives = [benchmark.places[metric.name] for metric in objectives]
         self._several = len(objectives) > 1
-        self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
-        self._seeds, self._best, self._worth = seeds, "", UNKNOWN  # of the incumbent: its configuration as text
-        self._observed: list[int] = []  # seeds of all evaluations of the incumbent
+        self._benchmark, self._space, self._workers, self._seeds = benchmark, benchmark.space, workers, seeds
         self._fidelity, self._highest, self._whole = benchmark.fidelity, benchmark.highest, benchmark.highest.work
         self._left = math.inf if setup.evals is None else setup.evals * self._whole
-        self._spent = 0
         self._seconds = math.inf if setup.seconds is None else setup.seconds
         self._free = list(range(setup.workers))
         self._charge, self._charged, self._fees = setup.charge_thinking, 0.0, 0.0
-        self._asked = 0
-        self._top, self._incumbent = 0, math.nan
+        self._asked, self._spent, self._top, self._incumbent = 0, 0, 0, math.nan
         self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
-        self._repeated = benchmark if isinstance(benchmark, KnowsRepetitions) and not self._several else None
+        self._repetitions = Repetitions(benchmark, bounds) if setup.held_back else None
         self._means = benchmark.mean_metrics if isinstance(benchmark, KnowsMeans) else None
         self._told: dict[str, int] = {}
         self._seen: Callable[[tuple[float, ...]], tuple[float, ...]] = tuple
@@ -258,9 +255,9 @@ class _Search:
             with asking(self._asked):
                 asked = method.ask()
             if isinstance(asked, Proposal):
-                configuration, level, trial, since, paid = self._part(asked)
+                configuration, level, number, before = self._part(asked)
             else:  # to be trained to the end
-                configuration, level, trial, since, paid = asked, self._highest, self._asked, None, 0.0
+                configuration, level, number, before = asked, self._highest, self._asked, None
             self._space.check(configuration)
         except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
@@ -273,13 +270,21 @@ class _Search:
         now = self._clock()
         if now >= self._seconds:
             return  # the thought has used up what was left
-        added = level.work - (0 if since is None else since.work)
+        added = level.work - (0 if before is None else before.level.work)
         if added > self._left:
             self._left = 0  # what is left of the budget is not enough: nothing shorter is looked for
             return
         self._left -= added
         worker = self._free.pop(0)
-        self._workers.start(Pending(self._asked, worker, configuration, now, thinking, trial, level, since, paid))
+        if before is not None:
+            seed, since, paid = before.seed, before.level, before.paid
+        else:
+            seed, since, paid = self._seeds[number], None, 0.0
+            if self._repetitions is not None:
+                seed = self._repetitions.draw(configuration, seed)
+        self._workers.start(
+            Pending(self._asked, worker, configuration, now, thinking, number, level, seed, since, paid)
+        )
         self._asked += 1
 
     def _put_on_clock(self, thinking: float) -> None:
@@ -287,8 +292,8 @@ class _Search:
         self._charged = self._clock() + self._fees + (thinking if self._charge else 0.0)
         self._fees = 0.0
 
-    def _part(self, proposal: Proposal) -> tuple[Configuration, Level, int, Level | None, float]:
-        """What a proposal asks for: configuration, level, trial, since and paid, as in `Pending`.
+    def _part(self, proposal: Proposal) -> tuple[Configuration, Level, int, _Trial | None]:
+        """What a proposal asks for: configuration, level, number of the training, and the training that it continues.
 
         Raises ValueError or TypeError if that cannot be.
         """
@@ -296,14 +301,14 @@ class _Search:
         if level != self._highest and (fidelity is None or level not in fidelity):
             raise ValueError(f"there is no level {level}; allowed: {fidelity or 'the whole evaluation'}")
         if proposal.continues is None:
-            return configuration, level, self._asked, None, 0.0
+            return configuration, level, self._asked, None
         number = index(proposal.continues)
         trial = self._trials.pop(number, None)
         if trial is None:
             raise ValueError(f"trial {number} cannot be continued: it is at work, has failed, or has ended")
         if configuration != trial.configuration or fidelity is None or not fidelity.continues(trial.level, level):
             raise ValueError(f"trial {number} is of another configuration, or cannot go on up to that level")
-        return configuration, level, number, trial.level, trial.paid
+        return configuration, level, number, trial
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
@@ -320,7 +325,8 @@ class _Search:
             self._top, self._incumbent = level, metrics[0]
         self._spent += level - (0 if pending.since is None else pending.since.work)
         if level < self._whole and status == "ok" and self._fidelity and self._fidelity.may_continue(pending.level):
-            self._trials[pending.trial] = _Trial(pending.configuration, pending.level, pending.paid + evaluation.cost)
+            paid = pending.paid + evaluation.cost
+            self._trials[pending.trial] = _Trial(pending.configuration, pending.level, paid, pending.seed)
         begin = perf_counter()
         failure = None
         try:
@@ -335,15 +341,9 @@ class _Search:
         if self._charge or self._fees:
             self._put_on_clock(thinking)
         text = self._space.to_json(pending.configuration)
-        has_left = text == self._best and self._worth is not UNKNOWN  # where no repetition is left, none will be
-        if self._repeated is not None and (is_incumbent or has_left):
-            if text != self._best:
-                self._best = text
-                self._observed = [self._seeds[row.trial] for row in self.rows if row.configuration == text]
-            self._observed.append(self._seeds[pending.trial])
-            self._worth = unseen(
-                self._repeated, self._benchmark.objective, self._bounds, pending.configuration, self._observed
-            )
+        worth = UNKNOWN
+        if self._repetitions is not None:
+            worth = self._repetitions.observe(pending.configuration, pending.seed, is_incumbent)
         self.rows.append(
             Row(
                 len(self.rows) + 1,
@@ -363,7 +363,7 @@ class _Search:
                 level,
                 evaluation.cost,
                 self._spent / self._whole,
-                *self._worth,
+                *worth,
             )
         )
         if failure is not None:

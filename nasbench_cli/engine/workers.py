@@ -45,6 +45,8 @@ class Pending(NamedTuple):
     """Number of the training: that of the ask which began it."""
     level: Level
     """The level of the fidelity up to which it is trained."""
+    seed: int
+    """From which the benchmark draws whatever is random in this training."""
     since: Level | None = None
     """The level from which the training goes on; None for a new one."""
     paid: float = 0.0
@@ -85,8 +87,8 @@ class SimulatedWorkers:
     Nothing that is measured enters this clock, so a run repeats bit for bit, whatever else the machine does.
     """
 
-    def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds) -> None:
-        self._benchmark, self._seeds = benchmark, seeds
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
         self._events: list[tuple[float, int, Pending, Evaluation]] = []
         self._now = 0.0
 
@@ -95,8 +97,7 @@ class SimulatedWorkers:
 
     def start(self, pending: Pending) -> None:
         with evaluating(pending.ask, pending.worker):
-            seed = self._seeds[pending.trial]
-            evaluation = attempt(self._benchmark, pending.configuration, seed, pending.level)
+            evaluation = attempt(self._benchmark, pending.configuration, pending.seed, pending.level)
         if pending.since is not None:  # recorded times may fall between two levels
             evaluation = evaluation._replace(cost=max(evaluation.cost - pending.paid, 0.0))
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.
@@ -125,12 +126,11 @@ class LiveWorkers:
     def __init__(
         self,
         benchmark: Benchmark,
-        seeds: EvaluationSeeds,
         journal: Journal,
         bounds: tuple[Bound, ...],
         refused_by: tuple[Bound, ...],
     ) -> None:
-        self._benchmark, self._seeds, self._journal = benchmark, seeds, journal
+        self._benchmark, self._journal = benchmark, journal
         self._bounds, self._refused_by = bounds, refused_by
         self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
@@ -213,18 +213,17 @@ class LiveWorkers:
         return self._journal.state(f"{pending.trial}-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
 
     def _launch(self, pending: Pending) -> None:
-        arguments = (pending, self._seeds[pending.trial], self._state(pending))
-        thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
+        thread = threading.Thread(target=self._evaluate, args=(pending, self._state(pending)), daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _evaluate(self, pending: Pending, seed: int, state: Path) -> None:
+    def _evaluate(self, pending: Pending, state: Path) -> None:
         resumed = state.exists()
         with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
             evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
             if evaluation is None:
                 try:
-                    evaluation = attempt(self._benchmark, pending.configuration, seed, pending.level, state)
+                    evaluation = attempt(self._benchmark, pending.configuration, pending.seed, pending.level, state)
                 except DeviceLost as error:
                     self._answers.put(error)
                     return

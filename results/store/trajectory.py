@@ -206,6 +206,8 @@ class Setup:
     """Whether live configurations are trained that violate a constraint known before training."""
     objectives: tuple[str, ...] = ()
     """Names of the metrics to optimise, if there are several; empty for the benchmark's own objective."""
+    held_back: bool = False
+    """Whether one repetition of each configuration of a table is held back from the run, to score incumbents by."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -232,6 +234,8 @@ class Setup:
             del facts["train_infeasible"]  # stores of schema 2 lack it, and their ids must not change
         if not self.objectives:
             del facts["objectives"]  # so do stores of version 0.2
+        if not self.held_back:
+            del facts["held_back"]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:
@@ -249,12 +253,14 @@ class Setup:
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, as in a fragment's metadata; those of several objectives, and a caution, where there are any."""
+        """All fields, as in a fragment's metadata; some later ones are left out where they say nothing."""
         facts = asdict(self)
         if not self.objectives:  # stores of version 0.2 lack them, and their contents' hashes must not change
             del facts["objectives"], facts["setting"]["scales"], facts["setting"]["front"]
         if not self.setting.caution:
             del facts["setting"]["caution"]
+        if not self.held_back:
+            del facts["held_back"]
         return facts
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 import pytest
@@ -38,12 +38,16 @@ class Knowing(Bare):
     name = "knowing"
     fidelities, variants = (1, 2, 3, 9), ("small",)
     gpus = 0.25
+    repetitions = 1
     loaded = False
 
     def mean_metrics(self, configuration: Configuration) -> Mapping[str, float]:
         return self.evaluate(configuration, 0).metrics
 
-    def unseen_metrics(self, configuration: Configuration, seeds: Sequence[int]) -> Mapping[str, float] | None:
+    def repetition(self, configuration: Configuration, seed: int) -> int:
+        return 0
+
+    def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Mapping[str, float] | None:
         return None
 
     def known(self, metric: str, configuration: Configuration) -> float:

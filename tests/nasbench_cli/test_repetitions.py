@@ -1,4 +1,4 @@
-"""What an incumbent is worth by the repetitions that its run has not observed, held against a search by hand."""
+"""The repetitions that a run observes, and what its incumbent is worth by the others, held against a search by hand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from nasbench.benchmarks import Metric, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import plan, runner
 from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine.repetitions import Repetitions
 from nasbench.cli.engine.runner import run
-from nasbench.cli.engine.workers import EvaluationSeeds
-from nasbench.methods import MethodSpec
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.results import Trajectory
+from tests.conftest import Lend
 
 SPACE = GridSpace([Ordinal("a", (0, 1, 2)), Categorical("b", ("x", "y", "z"))])
 COUNTS = [4, 4, 1, 2, 4, 4, 3, 4, 4]  # repetitions of each configuration
@@ -107,15 +109,6 @@ def test_a_run_in_one_go_says_the_same_bits(constraint: str, monkeypatch: pytest
         assert at_once["unseen_feasible"].tolist() == looped["unseen_feasible"].tolist()
 
 
-def test_a_run_looks_at_earlier_rows_for_new_incumbents_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a table of nine a long run asks for its incumbent thousands of times."""
-    looked, seed_of = [], EvaluationSeeds.__getitem__
-    monkeypatch.setattr(EvaluationSeeds, "__getitem__", lambda self, ask: (looked.append(ask), seed_of(self, ask))[1])
-    evaluations = 300
-    made("random", 0, "none", monkeypatch, looped=True, evaluations=evaluations)
-    assert evaluations < len(looked) < 1.1 * evaluations  # every repetition of it is soon seen
-
-
 def test_a_run_in_one_go_reckons_once_for_each_repetition_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     reckoned, means = [], TabularBenchmark.unseen_metrics_block
     monkeypatch.setattr(
@@ -139,24 +132,125 @@ def test_equal_repetitions_have_their_very_value_as_mean() -> None:
     assert np.array_equal(means[:, size], table.values[block, 0, size])
     for row, own, drawn in zip(block, means, seen, strict=True):
         (repetition,) = np.flatnonzero(drawn)
-        assert table.unseen_metrics(table.space.configuration(int(row)), [int(repetition)]) == dict(
+        assert table.unseen_metrics(table.space.configuration(int(row)), {int(repetition)}) == dict(
             zip(table.places, own, strict=True)
         )
 
 
-def test_nothing_is_left_where_every_repetition_was_observed() -> None:
+def test_nothing_is_left_where_every_repetition_was_seen() -> None:
     table = small()
     configuration = SPACE.configuration(3)  # it has two
-    assert table.unseen_metrics(configuration, [0]) == dict(zip(table.places, table.values[3, 1], strict=True))
-    assert table.unseen_metrics(configuration, [0, 4, 1]) is None
-    assert table.unseen_metrics(SPACE.configuration(2), [7]) is None
+    assert table.unseen_metrics(configuration, {0}) == dict(zip(table.places, table.values[3, 1], strict=True))
+    assert table.unseen_metrics(configuration, {0, 1}) is None
+    assert table.unseen_metrics(SPACE.configuration(2), {0}) is None
 
 
 def test_a_metric_that_some_repetitions_lack_is_averaged_over_the_others() -> None:
     table = small()
     table.values[0, 1, 1] = math.nan
-    error, seconds = (table.unseen_metrics(SPACE.configuration(0), [0]) or {}).values()
+    error, seconds = (table.unseen_metrics(SPACE.configuration(0), {0}) or {}).values()
     assert error == pytest.approx(table.values[0, 1:, 0].mean())
     assert seconds == pytest.approx(table.values[0, 2:, 1].mean())
     (block,) = table.unseen_metrics_block(np.array([0]), np.array([[True, False, False, False]]))
     assert (error, seconds) == tuple(block)
+
+
+def test_a_seed_draws_the_repetition_that_it_observes() -> None:
+    table = small()
+    for row, count in enumerate(COUNTS):
+        configuration = SPACE.configuration(row)
+        for seed in (0, 1, 5, 2**63 - 1):
+            repetition = table.repetition(configuration, seed)
+            assert 0 <= repetition < count
+            assert table.evaluate(configuration, seed).metrics["valid-error@1"] == table.values[row, repetition, 0]
+    table.values[4] = math.nan  # absent: there is nothing to draw
+    table.__dict__.pop("repetition_counts", None)
+    assert table.repetition(SPACE.configuration(4), 7) == 0
+
+
+def drawn(found: Trajectory) -> dict[int, set[int]]:
+    """The repetitions that a run observed of each configuration, by its row."""
+    observed: dict[int, set[int]] = {}
+    values, columns = small().values, found.columns
+    for c, y in zip(map(json.loads, columns["configuration"]), columns["objective"], strict=True):
+        row = 3 * c["a"] + "xyz".index(c["b"])
+        observed.setdefault(row, set()).add(int(np.flatnonzero(values[row, :, 0] == y)[0]))
+    return observed
+
+
+@pytest.mark.parametrize("looped", [True, False])
+@pytest.mark.parametrize("method", ["random", "evolution:population=5,tournament=2"])
+def test_one_repetition_of_each_configuration_is_held_back(
+    method: str, looped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any of them, each as often, and no other: a run of 200 evaluations of nine configurations sees all the rest."""
+    held = np.zeros(4, int)
+    for seed in range(120):
+        found = made(method, seed, "none", monkeypatch, looped, evaluations=200)
+        observed = drawn(found)
+        for row, count in enumerate(COUNTS):
+            assert len(observed.get(row, ())) <= max(1, count - 1)
+        if method == "random":
+            assert all(len(observed[row]) == max(1, count - 1) for row, count in enumerate(COUNTS))
+        if len(observed.get(0, ())) == 3:
+            held[({0, 1, 2, 3} - observed[0]).pop()] += 1
+    if method == "random":
+        assert held.sum() == 120
+        assert stats.chisquare(held).pvalue > 1e-3
+
+
+def test_the_others_are_observed_equally_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the last one was drawn, an earlier one takes its place: each as often."""
+    repetitions = Repetitions(small(), ())
+    configuration, counts = SPACE.configuration(0), np.zeros(4, int)
+    for seed in np.random.default_rng(0).integers(2**63, size=3000).tolist():
+        counts[small().repetition(configuration, repetitions.draw(configuration, seed))] += 1
+    assert sorted(counts > 0) == [False, True, True, True]
+    assert stats.chisquare(counts[counts > 0]).pvalue > 1e-3
+
+
+class Asking(Method):
+    """Asks for configurations in a random order, each `times` times."""
+
+    source = "none"
+
+    def __init__(self, problem: Problem, rng: np.random.Generator, *, times: int = 1) -> None:
+        self._order, self._times, self._asked = rng.permutation(36), times, 0
+
+    def ask(self) -> tuple[int, ...]:
+        number = int(self._order[self._asked // self._times])
+        self._asked += 1
+        return (number // 6, number % 6)
+
+    def tell(self, observation: Observation) -> None:
+        pass
+
+
+def test_asking_again_gains_nothing_where_all_configurations_are_alike(
+    lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On noise alone no method is better. If all repetitions could be observed, `times=5` would be scored better."""
+    lend(METHODS, "asking", Asking)
+    space = GridSpace([Ordinal("a", tuple(range(6))), Ordinal("b", tuple(range(6)))])
+    better = []
+    for number in range(60):
+        table = noise(space, number)
+        monkeypatch.setattr(plan, "open_benchmark", lambda name, table=table: table)
+        worth = []
+        for times in (1, 5):
+            grid = Grid((MethodSpec.parse(f"asking:times={times}"),), ("noise",), ((),), (0,), Protocol(30))
+            (planned,) = expand([grid])
+            found = [run(planned.setup, seed, planned.spec, table, ()) for seed in range(4)]
+            worth.append([trajectory.columns["unseen"][-1] for trajectory in found])
+        once, again = np.array(worth)
+        better.append(np.mean(again[:, None] < once))
+    assert abs(np.mean(better) - 0.5) < 3 * np.std(better) / math.sqrt(len(better))
+
+
+def noise(space: GridSpace, seed: int) -> TabularBenchmark:
+    """A table of three repetitions whose configurations differ by noise alone."""
+    values = np.random.default_rng(seed).normal(5, 1, (36, 3, 1))
+    metrics = (Metric("valid-error@1", "%"),)
+    return TabularBenchmark(
+        "noise", "noise", space, metrics, lambda: values, cost=1.0, source="", licence="", checksum=str(seed)
+    )
