@@ -49,7 +49,10 @@ class KnowsRepetitions(Protocol):
         """Largest number of repetitions of a configuration."""
 
     def repetition(self, configuration: Configuration, seed: int) -> int:
-        """The repetition that an evaluation with this seed observes; 0 for a configuration without data."""
+        """The repetition that an evaluation with this seed observes.
+
+        One of all for a configuration that has no final value.
+        """
 
     def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Mapping[str, float] | None:
         """The mean of every metric over the other repetitions than those seen; None if there is no other."""

@@ -131,7 +131,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         if upto == self.fidelity.highest:
             return self._with_curve(super().measure(configuration, seed, upto, state), configuration, seed, place)
         row = self.space.index(configuration)
-        repetition = self._repetition(row, seed)
+        repetition = self.repetition(configuration, seed)
         values = dict(zip(self.places, self.values[row, repetition].tolist(), strict=True))
         there = dict(zip(self.recorded, self.curves[row, repetition, place].tolist(), strict=True))
         share = upto.work / self.fidelity.highest.work
@@ -152,12 +152,10 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         if evaluation.status != "ok" or self.fidelity is None or not self.fidelity.continuable:
             return evaluation
         row = self.space.index(configuration)
-        before = self.curves[row, self._repetition(row, seed), :place, self.recorded.index(self.objective.name)]
+        before = self.curves[
+            row, self.repetition(configuration, seed), :place, self.recorded.index(self.objective.name)
+        ]
         return evaluation._replace(curve=(*before.tolist(), evaluation.metrics[self.objective.name]))
-
-    def _repetition(self, row: int, seed: int) -> int:
-        """The repetition that a seed draws; among all repetitions if none has a value at the last level."""
-        return seed % (self.repetition_counts[row] or self.values.shape[1])
 
     def at(self, epochs: int) -> Benchmark:
         """The table at a lower level of its fidelity, one of `fidelities`.

@@ -150,7 +150,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         return rows
 
     def repetition(self, configuration: Configuration, seed: int) -> int:
-        return seed % (self.repetition_counts[self.space.index(configuration)] or 1)
+        return seed % (self.repetition_counts[self.space.index(configuration)] or self.repetitions)
 
     def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Values | None:
         row = self.space.index(configuration)

@@ -91,9 +91,9 @@ def left(comparison: Comparison) -> Table | None:
         **{"unseen %": (100 * data["unseen"]).map(lambda v: fixed(v, 1)), "runs": data["runs"].astype(str)}
     )
     note = (
-        "Share of the runs with an incumbent in which a repetition of it is left that the run has not observed. The "
-        "others count with the mean over all repetitions, which holds what they were chosen by: they asked until none "
-        "was left, or the benchmark has one repetition, or a model answers without noise."
+        "Share of the runs with an incumbent in which a repetition of it is left that the run has not observed. A run "
+        "never observes the last of several; the others count with the only one that there is, by which they were "
+        "chosen, or with that of a model, which answers without noise. (Before version 0.3 a run could observe all.)"
     )
     return Table("score-left", "Runs whose incumbent has unseen repetitions", note, data, shown)
 

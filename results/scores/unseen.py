@@ -9,13 +9,17 @@ from nasbench.results.scores.score import Array, Incumbents
 
 
 class Unseen(Mean):
-    """The mean over the repetitions of the incumbent that its run has not observed; over all if none is left."""
+    """The mean over the repetitions of the incumbent that its run has not observed.
+
+    A run never observes the last one (`Setup.held_back`), so there is always one, but where a configuration has a
+    single repetition, and in runs of earlier versions that observed all: there the mean over all counts.
+    """
 
     name = "unseen"
     phrase = "incumbent's mean over the repetitions that its run has not observed"
     note = (
         "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
-        "configuration over the table's repetitions that its run has not observed (over all where none is left); one "
+        "configuration over the table's repetitions that its run has not observed (or with its only one); one "
         "that violates a constraint by the same repetitions counts as nothing found"
     )
     columns = (*Mean.columns, "unseen", "unseen_feasible")

@@ -74,7 +74,7 @@ class Row(NamedTuple):
     """Training used by the run so far, this row included, in full evaluations."""
     unseen: float = math.nan
     """Objective of the incumbent as the mean over the table's repetitions of it that the run has not observed, up to
-    this row. NaN if there is no incumbent, if all repetitions were observed, or on live benchmarks."""
+    this row. NaN if there is no incumbent, if no repetition is left (`Setup.held_back`), or on live benchmarks."""
     unseen_feasible: bool | None = None
     """Whether the incumbent satisfies the constraints by the means over the same repetitions; None if `unseen` is
     NaN."""
