@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from nasbench.benchmarks import Metric, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import plan, runner
-from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
 from nasbench.cli.engine.repetitions import Repetitions
 from nasbench.cli.engine.runner import run
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
-from nasbench.results import Trajectory
+from nasbench.results import Setup, StoreError, Trajectory
+from nasbench.results.selection import check_versions
 from tests.conftest import Lend
 
 SPACE = GridSpace([Ordinal("a", (0, 1, 2)), Categorical("b", ("x", "y", "z"))])
@@ -254,3 +256,28 @@ def noise(space: GridSpace, seed: int) -> TabularBenchmark:
     return TabularBenchmark(
         "noise", "noise", space, metrics, lambda: values, cost=1.0, source="", licence="", checksum=str(seed)
     )
+
+
+def planned(bench: str, objectives: tuple[str, ...] = ()) -> Setup:
+    grid = Grid((MethodSpec("random"),), (bench,), ((),), (0,), Protocol(10), objectives)
+    return expand([grid])[0].setup
+
+
+def test_runs_on_tables_with_repetitions_alone_have_one_held_back() -> None:
+    """Runs on others, and with several objectives, keep the identities that they had before."""
+    held, whole = planned("nb201-cifar10"), planned("nbgraph-cora")
+    both = planned("nb201-cifar10", ("x-valid-error", "train_time"))
+    assert (held.held_back, whole.held_back, both.held_back) == (True, False, False)
+    assert held.to_json()["held_back"] and "held_back" not in whole.to_json()
+    assert replace(held, held_back=False).id != held.id
+    assert whole.id == "0551ebdca6e7c4c8"
+    assert Setup.from_json(held.to_json()) == held
+
+
+def test_runs_that_could_observe_all_repetitions_are_stale_and_not_compared_with_others() -> None:
+    setup = planned("nb201-cifar10")
+    before = replace(setup, held_back=False)
+    assert is_current(setup) and not is_current(before)
+    assert is_current(planned("nbgraph-cora"))
+    with pytest.raises(StoreError, match="two versions of the data of nb201-cifar10"):
+        check_versions([setup, before])
