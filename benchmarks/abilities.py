@@ -51,7 +51,7 @@ class KnowsRepetitions(Protocol):
     def repetition(self, configuration: Configuration, seed: int) -> int:
         """The repetition that an evaluation with this seed observes.
 
-        One of all for a configuration that has no final value.
+        For a configuration without a final value, any of the table's repetitions.
         """
 
     def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Mapping[str, float] | None:

@@ -110,8 +110,9 @@ def check_versions(setups: Iterable[Setup]) -> None:
             )
         if data.setdefault(setup.bench, (setup.data, setup.held_back)) != (setup.data, setup.held_back):
             raise StoreError(
-                f"there are runs on two versions of the data of {setup.bench}, which must not be compared: give their "
-                "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"
+                f"there are runs on two versions of the data of {setup.bench}, or with and without a repetition held "
+                "back, which must not be compared: give their `nasbench run` again, which sets the stale runs aside "
+                "(`nasbench status` names them)"
             )
         if seen.setdefault(setup.key, setup.id) != setup.id:
             raise StoreError(

@@ -64,13 +64,13 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 f"{', '.join(archive.protocols)}"
             )
     own = {setup.key: setup.id for setup in setups}
-    data = {setup.bench: setup.data for setup in setups}
+    data = {setup.bench: (setup.data, setup.held_back) for setup in setups}
     for name, archive in zip(names, archives, strict=True):
         for setup in (f.setup for f in archive.fragments()):
-            if setup.data != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
+            if (setup.data, setup.held_back) != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
-                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data or by another "
-                    "version than these stores: leave it out, or take the archive of this version of nasbench; columns "
+                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules or by "
+                    "another version than these stores: leave it out, or take the archive of this version of nasbench; columns "
                     "that were added to a table (`nasbench import columns`) are other data: use another --data-dir"
                 )
     return [*archives, *stores]

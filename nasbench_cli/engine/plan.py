@@ -155,7 +155,7 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
 
 
 def is_current(setup: Setup) -> bool | None:
-    """Whether a stored setup is what this installation would run: its schema, data, repetitions and method version.
+    """Whether a stored setup is what this installation would run: its schema, data, rule on repetitions and method version.
 
     None if this installation lacks the benchmark or the method.
     """

@@ -30,7 +30,7 @@ def are_held_back(benchmark: Benchmark) -> bool:
 class Repetitions:
     """The repetitions that one run observes of each configuration.
 
-    An evaluation draws one at random, but never the last that is unobserved: it is held back. So every incumbent has a
+    An evaluation draws one at random, but never the last unobserved one, which is held back. So every incumbent has a
     repetition that had no part in its choice. Otherwise a run that asks for its incumbent again and again would be
     scored by the lucky repetition it was chosen by, and one that asks once would not. A configuration that has one
     repetition has nothing to hold back.

@@ -93,7 +93,7 @@ def left(comparison: Comparison) -> Table | None:
     note = (
         "Share of the runs with an incumbent in which a repetition of it is left that the run has not observed. A run "
         "never observes the last of several; the others count with the only one that there is, by which they were "
-        "chosen, or with that of a model, which answers without noise. (Before version 0.3 a run could observe all.)"
+        "chosen, or with a model's prediction, which has no noise. (Older runs could observe all.)"
     )
     return Table("score-left", "Runs whose incumbent has unseen repetitions", note, data, shown)
 

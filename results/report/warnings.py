@@ -61,8 +61,8 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Set
         stale = sorted({c.setup.bench for c in setups if c.stale})
         if stale:
             yield (
-                f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, or another version of a "
-                f"method, than this installation has; `nasbench status {store.folder}` says which"
+                f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, other rules, or another "
+                f"version of a method than this installation has; `nasbench status {store.folder}` says which"
             )
 
 

@@ -11,15 +11,15 @@ from nasbench.results.scores.score import Array, Incumbents
 class Unseen(Mean):
     """The mean over the repetitions of the incumbent that its run has not observed.
 
-    A run never observes the last one (`Setup.held_back`), so there is always one, but where a configuration has a
-    single repetition, and in runs of earlier versions that observed all: there the mean over all counts.
+    Of several, a run never observes the last (`Setup.held_back`), so one is left. Where a configuration has a single
+    repetition, or an older run observed all, the mean over all counts.
     """
 
     name = "unseen"
     phrase = "incumbent's mean over the repetitions that its run has not observed"
     note = (
         "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
-        "configuration over the table's repetitions that its run has not observed (or with its only one); one "
+        "configuration over the table's repetitions that its run has not observed (or its only one); one "
         "that violates a constraint by the same repetitions counts as nothing found"
     )
     columns = (*Mean.columns, "unseen", "unseen_feasible")

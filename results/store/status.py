@@ -25,7 +25,7 @@ class SetupStatus:
     begun: int
     """Number of missing runs with a journal from which they continue."""
     stale: bool
-    """Whether the runs were made with other data or another version of the method than this installation has."""
+    """Whether the runs were made with other data or rules, or another version of the method, than are here."""
     is_known: bool
     """False if this installation lacks the benchmark or the method, so that `stale` is unknown."""
     commands: tuple[str, ...]

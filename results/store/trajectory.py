@@ -74,7 +74,8 @@ class Row(NamedTuple):
     """Training used by the run so far, this row included, in full evaluations."""
     unseen: float = math.nan
     """Objective of the incumbent as the mean over the table's repetitions of it that the run has not observed, up to
-    this row. NaN if there is no incumbent, if no repetition is left (`Setup.held_back`), or on live benchmarks."""
+    this row. NaN if there is no incumbent, if its configuration has one repetition, or on live benchmarks; in runs without
+    `Setup.held_back` also if all were observed."""
     unseen_feasible: bool | None = None
     """Whether the incumbent satisfies the constraints by the means over the same repetitions; None if `unseen` is
     NaN."""
@@ -253,7 +254,7 @@ class Setup:
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, as in a fragment's metadata; some later ones are left out where they say nothing."""
+        """All fields, as in a fragment's metadata; later ones are left out where they have their defaults."""
         facts = asdict(self)
         if not self.objectives:  # stores of version 0.2 lack them, and their contents' hashes must not change
             del facts["objectives"], facts["setting"]["scales"], facts["setting"]["front"]
