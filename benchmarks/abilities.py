@@ -6,7 +6,7 @@ The function after each protocol takes any benchmark, and says what holds for on
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -48,14 +48,11 @@ class KnowsRepetitions(Protocol):
     def repetitions(self) -> int:
         """Largest number of repetitions of a configuration."""
 
-    def repetition(self, configuration: Configuration, seed: int) -> int:
-        """The repetition that an evaluation with this seed observes.
+    def repetition_count(self, configuration: Configuration) -> int:
+        """Number of repetitions of a configuration: an evaluation with seed s observes number s % count.
 
-        For a configuration without a final value, any of the table's repetitions.
+        For a configuration without a final value, that of the table.
         """
-
-    def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Mapping[str, float] | None:
-        """The mean of every metric over the other repetitions than those seen; None if there is no other."""
 
 
 @runtime_checkable

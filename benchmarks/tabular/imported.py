@@ -131,7 +131,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         if upto == self.fidelity.highest:
             return self._with_curve(super().measure(configuration, seed, upto, state), configuration, seed, place)
         row = self.space.index(configuration)
-        repetition = self.repetition(configuration, seed)
+        repetition = seed % self.repetition_count(configuration)
         values = dict(zip(self.places, self.values[row, repetition].tolist(), strict=True))
         there = dict(zip(self.recorded, self.curves[row, repetition, place].tolist(), strict=True))
         share = upto.work / self.fidelity.highest.work
@@ -153,7 +153,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             return evaluation
         row = self.space.index(configuration)
         before = self.curves[
-            row, self.repetition(configuration, seed), :place, self.recorded.index(self.objective.name)
+            row, seed % self.repetition_count(configuration), :place, self.recorded.index(self.objective.name)
         ]
         return evaluation._replace(curve=(*before.tolist(), evaluation.metrics[self.objective.name]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -149,38 +149,13 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         rows: Array = self._mean_rows[block]
         return rows
 
-    def repetition(self, configuration: Configuration, seed: int) -> int:
-        return seed % (self.repetition_counts[self.space.index(configuration)] or self.repetitions)
+    def repetition_count(self, configuration: Configuration) -> int:
+        return self.repetition_counts[self.space.index(configuration)] or self.repetitions
 
-    def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Values | None:
-        row = self.space.index(configuration)
-        count, first = self.repetition_counts[row], row * self.repetitions
-        left = [first + repetition for repetition in range(count) if repetition not in seen]
-        if not left:
-            return None
-        return Values(self.places, tuple(map(_mean, zip(*self._rows[left].tolist(), strict=True))))
-
-    def unseen_metrics_block(self, block: Block, seen: NDArray[np.bool_]) -> Array:
-        """The means of many configurations over unseen repetitions, shape (configurations, metrics).
-
-        NaN where none is left; the same bits as from `unseen_metrics`.
-
-        Args:
-            block: the configurations.
-            seen: whether each repetition has been seen, shape (configurations, repetitions).
-        """
-        values = self.values[block]
-        counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
-        left = (~seen & (np.arange(self.repetitions) < counts[:, None]))[:, :, None] & ~np.isnan(values)
-        count = left.sum(axis=1)
-        largest = np.where(left, values, -np.inf).max(axis=1)
-        below = np.where(left, values - largest[:, None], 0.0).sum(axis=1)
-        means: Array = largest + below / np.where(count, count, np.nan)
-        return means
-
-    def repetitions_drawn(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The repetition that each evaluation observes, given its configuration and seed, shape (configurations,)."""
-        return (seeds % np.frombuffer(self.repetition_counts, np.uint8)[block]).astype(np.int64)
+    def repetition_counts_block(self, block: Block) -> NDArray[np.int64]:
+        """`repetition_count` of many configurations, shape (configurations,)."""
+        counts = np.frombuffer(self.repetition_counts, np.uint8)[block].astype(np.int64)
+        return np.where(counts, counts, self.repetitions)
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
         """The metrics that `evaluate` returns for many configurations, shape (configurations, metrics).
@@ -194,7 +169,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
         if not counts.all():
             return None  # some are not in the table: their evaluations fail one by one
-        rows: Array = self._rows[block * self.repetitions + self.repetitions_drawn(block, seeds)]
+        rows: Array = self._rows[block * self.repetitions + (seeds % counts).astype(np.int64)]
         return rows
 
     def costs(self, metrics: Array) -> Array:

@@ -69,9 +69,10 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
         for setup in (f.setup for f in archive.fragments()):
             if (setup.data, setup.held_back) != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
-                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules or by "
-                    "another version than these stores: leave it out, or take the archive of this version of nasbench; columns "
-                    "that were added to a table (`nasbench import columns`) are other data: use another --data-dir"
+                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules "
+                    "or by another version than these stores: leave it out, or take the archive of this version of "
+                    "nasbench; columns that were added to a table (`nasbench import columns`) are other data: use "
+                    "another --data-dir"
                 )
     return [*archives, *stores]
 

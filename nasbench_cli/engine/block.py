@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Bound, abilities
 from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.cli.engine.repetitions import draw_block, unseen_block
+from nasbench.cli.engine.held_back import draw_block, worth_block
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec, Problem
@@ -51,8 +51,9 @@ def run_block(
     if block is None or not benchmark.space.has_block(block, n):
         return None
     drawn = seeds.first(n)
+    held = np.full(n, -1)
     if setup.held_back:
-        drawn = draw_block(benchmark, block, drawn)
+        drawn, held = draw_block(benchmark, block, drawn)
     metrics = benchmark.evaluate_block(block, drawn)
     if metrics is None:
         return None
@@ -61,7 +62,7 @@ def run_block(
     if not (np.isfinite(metrics[:, needed]).all() and (costs >= 0).all() and (costs < np.inf).all()):
         return None
     asks, workers, started, finished = schedule(costs, setup.workers)
-    metrics, repetitions, block = metrics[asks], benchmark.repetitions_drawn(block, drawn)[asks], block[asks]
+    metrics, held, block = metrics[asks], held[asks], block[asks]
     means = benchmark.mean_metrics_block(block)
     feasible, score_feasible = (
         np.logical_and.reduce(
@@ -75,7 +76,7 @@ def run_block(
     is_new = objective < np.append(np.inf, best[:-1])
     several = len(objectives) > 1
     nothing = np.full(n, np.nan), np.empty(n, object)
-    worth = unseen_block(benchmark, bounds, block, repetitions, is_new) if setup.held_back else nothing
+    worth = worth_block(benchmark, bounds, block, held, is_new) if setup.held_back else nothing
     columns = {
         "evaluation": np.arange(1, n + 1),
         "worker": workers,

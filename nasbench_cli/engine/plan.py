@@ -23,7 +23,7 @@ from nasbench.benchmarks import (
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
-from nasbench.cli.engine.repetitions import are_held_back
+from nasbench.cli.engine.held_back import holds_back
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
@@ -155,7 +155,7 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
 
 
 def is_current(setup: Setup) -> bool | None:
-    """Whether a stored setup is what this installation would run: its schema, data, rule on repetitions and method version.
+    """Whether a stored setup is what would run here: its schema, data, method version and repetition held back.
 
     None if this installation lacks the benchmark or the method.
     """
@@ -167,11 +167,12 @@ def is_current(setup: Setup) -> bool | None:
         return None  # a plug-in or an imported table that is not installed
     try:
         spec = MethodSpec.parse(setup.method)
-        held_back = not setup.objectives and are_held_back(benchmark)
-        today = (SCHEMA_VERSION, benchmark.checksum, held_back, spec.version, spec.parameters())
+        today = (SCHEMA_VERSION, benchmark.checksum, spec.version, spec.parameters())
     except UsageError:
         return False  # an option that it no longer has
-    return (setup.schema, setup.data, setup.held_back, setup.method_version, setup.parameters) == today
+    if (setup.schema, setup.data, setup.method_version, setup.parameters) != today:
+        return False
+    return setup.held_back == (not setup.objectives and holds_back(benchmark))
 
 
 def _check_fit(
@@ -307,5 +308,5 @@ def _setup(
         initial=spec.initial,
         tuned_on=spec.tuned_on,
         objectives=tuple(metric.name for metric in objectives) if several else (),
-        held_back=not several and are_held_back(benchmark),
+        held_back=not several and holds_back(benchmark),
     )

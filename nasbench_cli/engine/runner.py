@@ -23,7 +23,7 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
-from nasbench.cli.engine.repetitions import UNKNOWN, Repetitions
+from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.watch import asking
 from nasbench.cli.engine.workers import (
@@ -208,7 +208,8 @@ class _Search:
         self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
-        self._repetitions = Repetitions(benchmark, bounds) if setup.held_back else None
+        self._held_back = HeldBack(benchmark, bounds) if setup.held_back else None
+        self._worth = UNKNOWN  # of the incumbent
         self._means = benchmark.mean_metrics if isinstance(benchmark, KnowsMeans) else None
         self._told: dict[str, int] = {}
         self._seen: Callable[[tuple[float, ...]], tuple[float, ...]] = tuple
@@ -280,8 +281,8 @@ class _Search:
             seed, since, paid = before.seed, before.level, before.paid
         else:
             seed, since, paid = self._seeds[number], None, 0.0
-            if self._repetitions is not None:
-                seed = self._repetitions.draw(configuration, seed)
+            if self._held_back is not None:
+                seed = self._held_back.draw(configuration, seed)
         self._workers.start(
             Pending(self._asked, worker, configuration, now, thinking, number, level, seed, since, paid)
         )
@@ -341,9 +342,8 @@ class _Search:
         if self._charge or self._fees:
             self._put_on_clock(thinking)
         text = self._space.to_json(pending.configuration)
-        worth = UNKNOWN
-        if self._repetitions is not None:
-            worth = self._repetitions.observe(pending.configuration, pending.seed, is_incumbent)
+        if is_incumbent and self._held_back is not None:
+            self._worth = self._held_back.worth(pending.configuration)
         self.rows.append(
             Row(
                 len(self.rows) + 1,
@@ -363,7 +363,7 @@ class _Search:
                 level,
                 evaluation.cost,
                 self._spent / self._whole,
-                *worth,
+                *self._worth,
             )
         )
         if failure is not None:

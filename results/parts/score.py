@@ -1,4 +1,4 @@
-"""The scores compared: ranks by each score, verdicts that change, and runs with unseen repetitions."""
+"""The scores compared: ranks by each score, verdicts that change, and runs with a repetition held back."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def left(comparison: Comparison) -> Table | None:
         **{"unseen %": (100 * data["unseen"]).map(lambda v: fixed(v, 1)), "runs": data["runs"].astype(str)}
     )
     note = (
-        "Share of the runs with an incumbent in which a repetition of it is left that the run has not observed. A run "
-        "never observes the last of several; the others count with the only one that there is, by which they were "
-        "chosen, or with a model's prediction, which has no noise. (Older runs could observe all.)"
+        "Share of the runs with an incumbent that is scored by a repetition which the run has not observed. The others "
+        "count with the only repetition that there is, by which they were chosen, or with a model's prediction, which "
+        "has no noise. (Older runs could observe all.)"
     )
-    return Table("score-left", "Runs whose incumbent has unseen repetitions", note, data, shown)
+    return Table("score-left", "Runs whose incumbent has an unseen repetition", note, data, shown)
 
 
 def _changed(comparison: Comparison) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The score `unseen`: the incumbent's mean over the repetitions that had no part in choosing it."""
+"""The score `unseen`: the incumbent's value in the repetition that had no part in choosing it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from nasbench.results.scores.score import Array, Incumbents
 
 
 class Unseen(Mean):
-    """The mean over the repetitions of the incumbent that its run has not observed.
+    """The incumbent's value in the repetition that is held back from its run (`Setup.held_back`).
 
-    Of several, a run never observes the last (`Setup.held_back`), so one is left. Where a configuration has a single
-    repetition, or an older run observed all, the mean over all counts.
+    Where a configuration has a single repetition, that one's value. In older runs the mean over the repetitions that
+    the run has not observed, or over all if none was left.
     """
 
     name = "unseen"
-    phrase = "incumbent's mean over the repetitions that its run has not observed"
+    phrase = "incumbent's value in a repetition that was held back from its run"
     note = (
-        "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
-        "configuration over the table's repetitions that its run has not observed (or its only one); one "
-        "that violates a constraint by the same repetitions counts as nothing found"
+        "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the value that "
+        "its configuration has in a repetition that was held back from the run (or with its only one); one that "
+        "violates a constraint in the same repetition counts as nothing found"
     )
     columns = (*Mean.columns, "unseen", "unseen_feasible")
 

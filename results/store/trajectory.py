@@ -19,7 +19,7 @@ SCHEMA_VERSION = 4
 
 2: a run's streams also depend on its benchmark and constraint, and each row has a score.
 3: each row has the number of its training, its level and its cost.
-4: each row has the incumbent's mean over the repetitions that the run has not observed."""
+4: each row has the incumbent's value by repetitions that the run has not observed."""
 
 
 HYPERVOLUME = "hypervolume"
@@ -73,12 +73,11 @@ class Row(NamedTuple):
     spent: float = math.nan
     """Training used by the run so far, this row included, in full evaluations."""
     unseen: float = math.nan
-    """Objective of the incumbent as the mean over the table's repetitions of it that the run has not observed, up to
-    this row. NaN if there is no incumbent, if its configuration has one repetition, or on live benchmarks; in runs without
-    `Setup.held_back` also if all were observed."""
+    """Objective of the incumbent in the repetition that is held back from the run (`Setup.held_back`); in older runs
+    its mean over the repetitions that the run has not observed, up to this row. NaN if there is no incumbent, if no
+    such repetition is left, or on live benchmarks."""
     unseen_feasible: bool | None = None
-    """Whether the incumbent satisfies the constraints by the means over the same repetitions; None if `unseen` is
-    NaN."""
+    """Whether the incumbent satisfies the constraints by the same repetitions; None if `unseen` is NaN."""
 
 
 @dataclass(frozen=True)

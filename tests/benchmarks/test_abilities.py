@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -44,11 +44,8 @@ class Knowing(Bare):
     def mean_metrics(self, configuration: Configuration) -> Mapping[str, float]:
         return self.evaluate(configuration, 0).metrics
 
-    def repetition(self, configuration: Configuration, seed: int) -> int:
-        return 0
-
-    def unseen_metrics(self, configuration: Configuration, seen: Set[int]) -> Mapping[str, float] | None:
-        return None
+    def repetition_count(self, configuration: Configuration) -> int:
+        return 1
 
     def known(self, metric: str, configuration: Configuration) -> float:
         return self.evaluate(configuration, 0).metrics[metric]

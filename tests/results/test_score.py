@@ -166,7 +166,7 @@ def first_of(store: Store, out: Path, **options: str | None) -> str:
 
 def test_a_report_compares_unseen_repetitions_unless_it_is_told_otherwise(lucky: Store, tmp_path: Path) -> None:
     assert first_of(lucky, tmp_path / "out") == "sound"
-    assert "repetitions that its run has not observed (or its only one)" in text_of(tmp_path / "out")
+    assert "a repetition that was held back from the run (or with its only one)" in text_of(tmp_path / "out")
     assert first_of(lucky, tmp_path / "out", score="mean") == "lucky"
     assert "counts with the mean of its configuration over the table's repetitions;" in text_of(tmp_path / "out")
     assert first_of(lucky, tmp_path / "out", score="observed") == "lucky"

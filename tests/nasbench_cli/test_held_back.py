@@ -1,0 +1,258 @@
+"""The repetition that is held back from a run, and the worth of its incumbents, held against tables by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nasbench.benchmarks import Level, Metric, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.benchmarks.tabular.imported import ImportedTable
+from nasbench.cli.engine import plan, runner
+from nasbench.cli.engine.held_back import HeldBack
+from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
+from nasbench.cli.engine.runner import run
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.results import Setup, StoreError, Trajectory
+from nasbench.results.selection import check_versions
+from tests.conftest import Lend
+
+SPACE = GridSpace([Ordinal("a", (0, 1, 2)), Categorical("b", ("x", "y", "z"))])
+COUNTS = [4, 4, 1, 2, 4, 4, 3, 4, 4]  # repetitions of each configuration
+
+
+def small() -> TabularBenchmark:
+    """Nine configurations, so that many are asked again; every repetition has another error."""
+    rng = np.random.default_rng(0)
+    values = np.stack([rng.normal(5, 1, (9, 4)), rng.normal(1, 0.3, (9, 4)) + np.arange(9)[:, None] / 9], axis=2)
+    values[:, :, 1] = np.abs(values[:, :, 1])
+    for row, count in enumerate(COUNTS):
+        values[row, count:] = math.nan
+    metrics = (Metric("valid-error@1", "%"), Metric("time", "s"))
+    return TabularBenchmark(
+        "small", "small", SPACE, metrics, lambda: values, cost="time", source="", licence="", checksum="small-1"
+    )
+
+
+def made(
+    method: str,
+    seed: int,
+    constraint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    looped: bool,
+    evaluations: int = 40,
+) -> Trajectory:
+    table = small()
+    monkeypatch.setattr(plan, "open_benchmark", lambda name: table)
+    if looped:
+        monkeypatch.setattr(runner, "run_block", lambda *_: None)
+    constraints = (tuple(parse_constraints([constraint])),)
+    protocol = Protocol(evaluations, None, 3)
+    (planned,) = expand([Grid((MethodSpec.parse(method),), ("small",), constraints, (0,), protocol)])
+    return run(planned.setup, seed, planned.spec, table, planned.bounds)
+
+
+def rows_of(found: Trajectory) -> list[int]:
+    """The row of the table of each evaluation."""
+    return [3 * c["a"] + "xyz".index(c["b"]) for c in map(json.loads, found.columns["configuration"])]
+
+
+def observed(found: Trajectory) -> dict[int, set[int]]:
+    """The repetitions that a run observed of each configuration, by its row."""
+    values, seen = small().values, dict[int, set[int]]()
+    for row, y in zip(rows_of(found), found.columns["objective"], strict=True):
+        seen.setdefault(row, set()).add(int(np.flatnonzero(values[row, :, 0] == y)[0]))
+    return seen
+
+
+METHODS_TRIED = ["random", "evolution:population=5,tournament=2"]
+
+
+@pytest.mark.parametrize("looped", [True, False])
+@pytest.mark.parametrize("method", METHODS_TRIED)
+@pytest.mark.parametrize("constraint", ["none", "time<=1.4"])
+def test_an_incumbent_is_worth_what_its_run_never_observes(
+    method: str, constraint: str, looped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held against the table by hand: one repetition of each configuration, the same in the whole run."""
+    kinds, limit = set(), 1.4 if "<=" in constraint else math.inf
+    for seed in range(12):
+        found = made(method, seed, constraint, monkeypatch, looped)
+        columns, rows, seen, held = found.columns, rows_of(found), observed(found), dict[int, int]()
+        for now in range(len(rows)):
+            worth, is_feasible = columns["unseen"][now], columns["unseen_feasible"][now]
+            kinds.add(is_feasible)
+            good = [i for i in range(now + 1) if columns["feasible"][i]]
+            row = rows[min(good, key=lambda i: columns["objective"][i])] if good else None
+            if row is None or COUNTS[row] == 1:
+                assert math.isnan(worth) and is_feasible is None
+                continue
+            (repetition,) = np.flatnonzero(small().values[row, :, 0] == worth)
+            assert repetition not in seen[row]
+            assert held.setdefault(row, repetition) == repetition
+            assert is_feasible == (small().values[row, repetition, 1] <= limit)
+    assert kinds == ({True, False, None} if "<=" in constraint else {True, None})
+
+
+@pytest.mark.parametrize("constraint", ["none", "time<=1.4", "time@0.5"])
+def test_a_run_in_one_go_says_the_same_bits(constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(12):
+        at_once = made("random", seed, constraint, monkeypatch, looped=False).columns
+        with monkeypatch.context() as patch:
+            looped = made("random", seed, constraint, patch, looped=True).columns
+        for name in ("objective", "unseen"):
+            np.testing.assert_array_equal(at_once[name], looped[name])
+        assert at_once["unseen_feasible"].tolist() == looped["unseen_feasible"].tolist()
+
+
+@pytest.mark.parametrize("looped", [True, False])
+@pytest.mark.parametrize("method", METHODS_TRIED)
+def test_one_repetition_of_each_configuration_is_held_back(
+    method: str, looped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any of them, each as often, and no other: a run of 200 evaluations of nine configurations sees all the rest."""
+    held = np.zeros(4, int)
+    for seed in range(120):
+        seen = observed(made(method, seed, "none", monkeypatch, looped, evaluations=200))
+        for row, count in enumerate(COUNTS):
+            assert len(seen.get(row, ())) <= max(1, count - 1)
+        if method == "random":
+            assert all(len(seen[row]) == max(1, count - 1) for row, count in enumerate(COUNTS))
+            held[({0, 1, 2, 3} - seen[0]).pop()] += 1
+    if method == "random":
+        assert held.sum() == 120
+        assert stats.chisquare(held).pvalue > 1e-3
+
+
+def test_it_is_independent_of_the_repetition_observed_first_and_the_others_are_drawn_equally_often() -> None:
+    configuration, pairs, rng = SPACE.configuration(0), np.zeros((4, 4), int), np.random.default_rng(0)
+    for seeds in rng.integers(2**63, size=(4000, 3)).tolist():
+        held_back = HeldBack(small(), ())
+        first, *later = (held_back.draw(configuration, seed) % 4 for seed in seeds)
+        (held,) = np.flatnonzero(small().values[0, :, 0] == held_back.worth(configuration)[0])
+        assert held not in (first, *later)
+        pairs[held, later[-1]] += 1
+    assert not pairs.diagonal().any()
+    assert stats.chisquare(pairs[~np.eye(4, dtype=bool)]).pvalue > 1e-3
+
+
+class Climbing(Method):
+    """Trains one configuration to the end, level by level, again and again."""
+
+    source = "none"
+    needs_fidelity = True
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._chosen = problem.space.sample(rng)
+        self._reached, self._trial = 0, 0
+
+    def ask(self) -> Proposal:
+        following = {0: 2, 2: 6, 6: 18, 18: 54}[self._reached]
+        return Proposal(self._chosen, Level(iterations=following), self._trial if self._reached else None)
+
+    def tell(self, observation: Observation) -> None:
+        self._reached, self._trial = observation.level.work % 54, observation.trial
+
+
+def test_a_training_that_goes_on_sees_the_repetition_with_which_it_began(lend: Lend) -> None:
+    """At every level; what is held back is seen at none."""
+    table = open_benchmark("sk-boosting-digits")
+    assert isinstance(table, ImportedTable)
+    lend(METHODS, "climbing", Climbing)
+    (planned,) = expand([Grid((MethodSpec("climbing"),), (table.name,), ((),), (0,), Protocol(12))])
+    for seed in range(6):
+        columns = run(planned.setup, seed, planned.spec, table, ()).columns
+        levels, trials = columns["level"], columns["trial"]
+        assert len(set(trials)) == 12 and set(levels) == {2, 6, 18, 54}
+        texts = table.space.block_to_json(np.arange(table.space.size))
+        (row,) = np.flatnonzero(texts == columns["configuration"][0])
+        curves = table.curves[row, :, :, 0]
+        seen = set()
+        for trial in set(trials):
+            own = columns["objective"][trials == trial]
+            (repetition,) = np.flatnonzero((curves == own.astype(curves.dtype)).all(axis=1))
+            seen.add(int(repetition))
+        assert len(seen) == 4
+        assert columns["unseen"][-1] == pytest.approx(curves[({0, 1, 2, 3, 4} - seen).pop(), -1])
+
+
+class Asking(Method):
+    """Asks for configurations in a random order, each `times` times."""
+
+    source = "none"
+
+    def __init__(self, problem: Problem, rng: np.random.Generator, *, times: int = 1) -> None:
+        self._order, self._times, self._asked = rng.permutation(36), times, 0
+
+    def ask(self) -> tuple[int, ...]:
+        number = int(self._order[self._asked // self._times])
+        self._asked += 1
+        return (number // 6, number % 6)
+
+    def tell(self, observation: Observation) -> None:
+        pass
+
+
+def noise(kind: str, seed: int) -> TabularBenchmark:
+    """A table of four repetitions whose configurations differ by noise alone; `common`: it is common to nearly all."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(5, 1, (36, 4, 1)) if kind == "normal" else rng.exponential(1, (36, 4, 1))
+    if kind == "common":
+        values = 0.01 * values + np.array([0.0, 1.0, 1.2, 5.0])[:, None]
+    space = GridSpace([Ordinal("a", tuple(range(6))), Ordinal("b", tuple(range(6)))])
+    metrics = (Metric("valid-error@1", "%"),)
+    return TabularBenchmark(
+        "noise", "noise", space, metrics, lambda: values, cost=1.0, source="", licence="", checksum=str(seed)
+    )
+
+
+@pytest.mark.parametrize("kind", ["normal", "exponential", "common"])
+def test_asking_again_gains_nothing_where_all_configurations_are_alike(
+    kind: str, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On noise alone no method is better. By means over what each run has not observed, one of the two would be."""
+    lend(METHODS, "asking", Asking)
+    better = []
+    for number in range(60):
+        table = noise(kind, number)
+        monkeypatch.setattr(plan, "open_benchmark", lambda name, table=table: table)
+        worth = []
+        for times in (1, 5):
+            grid = Grid((MethodSpec.parse(f"asking:times={times}"),), ("noise",), ((),), (0,), Protocol(30))
+            (planned,) = expand([grid])
+            found = [run(planned.setup, seed, planned.spec, table, ()) for seed in range(6)]
+            worth.append([trajectory.columns["unseen"][-1] for trajectory in found])
+        once, again = np.array(worth)
+        better.append(np.mean((again[:, None] < once) + 0.5 * (again[:, None] == once)))
+    assert abs(np.mean(better) - 0.5) < 3 * np.std(better) / math.sqrt(len(better))
+
+
+def planned(bench: str, objectives: tuple[str, ...] = ()) -> Setup:
+    grid = Grid((MethodSpec("random"),), (bench,), ((),), (0,), Protocol(10), objectives)
+    return expand([grid])[0].setup
+
+
+def test_runs_on_tables_with_repetitions_alone_have_one_held_back() -> None:
+    """Runs on others, and with several objectives, keep the identities that they had before."""
+    held, whole = planned("nb201-cifar10"), planned("nbgraph-cora")
+    both = planned("nb201-cifar10", ("x-valid-error", "train_time"))
+    assert (held.held_back, whole.held_back, both.held_back) == (True, False, False)
+    assert held.to_json()["held_back"] and "held_back" not in whole.to_json()
+    assert replace(held, held_back=False).id != held.id
+    assert whole.id == "0551ebdca6e7c4c8"
+    assert Setup.from_json(held.to_json()) == held
+
+
+def test_runs_that_could_observe_all_repetitions_are_stale_and_not_compared_with_others() -> None:
+    setup = planned("nb201-cifar10")
+    before = replace(setup, held_back=False)
+    assert is_current(setup) and not is_current(before)
+    assert is_current(planned("nbgraph-cora"))
+    with pytest.raises(StoreError, match="two versions of the data of nb201-cifar10"):
+        check_versions([setup, before])
