@@ -34,7 +34,7 @@ constraints = ["model_size@0.1+train_time@0.3"]
 """
 MANY = f"""
 methods = ["random", "{EA}", "local", "tpe"]
-seeds = 10
+seeds = 14
 evals = 60
 [[grid]]
 benchmarks = ["nb201-cifar10", "hpolib-naval"]
@@ -45,7 +45,7 @@ constraints = ["none", "latency@0.3"]
 """
 EQUAL = """
 methods = ["evolution:population=20,tournament=2", "evolution:population=20,tournament=3", "random"]
-seeds = 30
+seeds = 40
 evals = 24
 [[grid]]
 benchmarks = ["nb201-cifar10"]
