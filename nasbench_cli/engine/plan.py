@@ -157,7 +157,7 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
 def is_current(setup: Setup) -> bool | None:
     """Whether a stored setup is what would run here: its schema, data, method version and repetition held back.
 
-    None if this installation lacks the benchmark or the method.
+    None if this installation lacks the benchmark or the method, or cannot read its table.
     """
     try:
         benchmark = open_benchmark(setup.bench)
@@ -172,7 +172,10 @@ def is_current(setup: Setup) -> bool | None:
         return False  # an option that it no longer has
     if (setup.schema, setup.data, setup.method_version, setup.parameters) != today:
         return False
-    return setup.held_back == (not setup.objectives and holds_back(benchmark))
+    try:
+        return setup.held_back == (not setup.objectives and holds_back(benchmark))
+    except UsageError:
+        return None
 
 
 def _check_fit(

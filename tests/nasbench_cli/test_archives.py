@@ -247,11 +247,14 @@ def test_a_clock_with_measured_times_is_not_compared(nasbench: Callable[..., Pri
     assert "1 run not computed: its clock has measured times" in printed.out
 
 
-def test_another_version_in_the_archive_is_refused_with_its_name(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("fact", "value"), [("data", "sha256:other"), ("held_back", False)])
+def test_another_version_in_the_archive_is_refused_with_its_name(
+    folder: Path, tmp_path: Path, fact: str, value: object
+) -> None:
     def version(members: dict[str, bytes]) -> None:
         facts = json.loads(members["facts.json"])
         for setup in facts["setups"]:
-            setup["cell"]["data"] = "sha256:other"
+            setup["cell"][fact] = value
         members["facts.json"] = json.dumps(facts).encode()
 
     run("evolution:population=5", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")

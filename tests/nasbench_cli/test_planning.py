@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands.forewarnings import warn_of_crowd
 from nasbench.cli.engine import costs
 from nasbench.cli.engine.costs import Costs
@@ -175,6 +176,16 @@ def test_a_stored_setup_is_current_if_its_data_method_options_and_schema_are_tod
         assert not is_current(replace(setup, **change)), change
     by = replace(setup, method="warm-start:by=gone", parameters=(("by", "gone"), ("knowledge", "tasks")))
     assert is_current(by) is None  # the method by which it searches is not installed
+
+
+def test_nothing_is_said_of_a_setup_whose_table_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
+
+    def damaged(_: object) -> int:
+        raise UsageError("its values are damaged")
+
+    monkeypatch.setattr(TabularBenchmark, "repetitions", property(damaged))
+    assert is_current(planned.setup) is None
 
 
 def test_a_plan_notes_of_which_metrics_more_is_better() -> None:
