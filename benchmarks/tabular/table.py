@@ -152,10 +152,10 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     def repetition_count(self, configuration: Configuration) -> int:
         return self.repetition_counts[self.space.index(configuration)] or self.repetitions
 
-    def repetition_counts_block(self, block: Block) -> NDArray[np.int64]:
+    def repetition_counts_block(self, block: Block) -> NDArray[np.uint64]:
         """`repetition_count` of many configurations, shape (configurations,)."""
-        counts = np.frombuffer(self.repetition_counts, np.uint8)[block].astype(np.int64)
-        return np.where(counts, counts, self.repetitions)
+        counts = np.frombuffer(self.repetition_counts, np.uint8)[block].astype(np.uint64)
+        return np.where(counts, counts, np.uint64(self.repetitions))
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
         """The metrics that `evaluate` returns for many configurations, shape (configurations, metrics).

@@ -53,7 +53,7 @@ def run_block(
     drawn = seeds.first(n)
     held = np.full(n, -1)
     if setup.held_back:
-        drawn, held = draw_block(benchmark, block, drawn)
+        drawn, held = draw_block(benchmark, block, drawn, seeds.held_back)
     metrics = benchmark.evaluate_block(block, drawn)
     if metrics is None:
         return None

@@ -19,8 +19,6 @@ where there is no incumbent, or nothing is held back of its configuration."""
 
 UNKNOWN: Worth = (math.nan, None)
 
-_HALF = 32  # the upper half of a seed is independent of the repetition that the whole seed draws
-
 
 def holds_back(benchmark: Benchmark) -> bool:
     """Whether one repetition of each configuration is held back from runs on a benchmark."""
@@ -28,18 +26,20 @@ def holds_back(benchmark: Benchmark) -> bool:
 
 
 class HeldBack:
-    """Holds one repetition of each configuration back from one run, drawn at random.
+    """Holds one repetition of each configuration back from one run: of all that have as many, the same one.
 
-    So every incumbent is scored by a repetition that had no part in its choice, and by one only, however often its run
-    has asked for it. Otherwise a run that observes all repetitions of its incumbent would be scored by the lucky one,
-    too; and means over as many as each run has left are not alike if the noise is skewed, or common to configurations.
-    A configuration that has one repetition has nothing to hold back.
+    So every incumbent is scored by a repetition that had no part in its choice, and that the run has not seen through
+    other configurations either, as where those of a repetition share a split. And by one only, however often its run
+    has asked for it: means over as many as each run has left are not alike where the noise is skewed. A configuration
+    that has one repetition has nothing to hold back.
+
+    Args:
+        number: uniform in [0, 2**63), one per run: a configuration with n repetitions lacks number % n.
     """
 
-    def __init__(self, benchmark: Benchmark, bounds: tuple[Bound, ...]) -> None:
+    def __init__(self, benchmark: Benchmark, bounds: tuple[Bound, ...], number: int) -> None:
         assert isinstance(benchmark, KnowsRepetitions)
-        self._benchmark, self._bounds = benchmark, bounds
-        self._held: dict[Configuration, int] = {}
+        self._benchmark, self._bounds, self._number = benchmark, bounds, number
 
     def draw(self, configuration: Configuration, seed: int) -> int:
         """The seed of a new evaluation: the given one, or one that draws another repetition than that held back.
@@ -48,18 +48,17 @@ class HeldBack:
             seed: uniform in [0, 2**63).
         """
         count = self._benchmark.repetition_count(configuration)
-        if count < 2:
+        held = self._number % count
+        if count < 2 or seed % count != held:
             return seed
-        drawn, other = seed % count, 1 + (seed >> _HALF) % (count - 1)
-        held = self._held.setdefault(configuration, (drawn + other) % count)
-        return seed if drawn != held else (held + other) % count
+        return (held + 1 + seed % (count - 1)) % count  # independent of seed % count, for they have no common factor
 
     def worth(self, configuration: Configuration) -> Worth:
-        """What a configuration is worth that the run has evaluated."""
-        held = self._held.get(configuration)
-        if held is None:
+        """What a configuration is worth, by the repetition held back."""
+        count = self._benchmark.repetition_count(configuration)
+        if count < 2:
             return UNKNOWN
-        metrics = self._benchmark.evaluate(configuration, held).metrics
+        metrics = self._benchmark.evaluate(configuration, self._number % count).metrics
         objective = metrics.get(self._benchmark.objective.name, math.nan)
         if math.isnan(objective):
             return UNKNOWN
@@ -67,21 +66,15 @@ class HeldBack:
 
 
 def draw_block(
-    benchmark: TabularBenchmark, block: Block, seeds: NDArray[np.uint64]
+    benchmark: TabularBenchmark, block: Block, seeds: NDArray[np.uint64], number: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The seeds that `HeldBack.draw` returns for many configurations, and the repetitions held back (-1: none).
-
-    Args:
-        block: the configurations, in the order of asking.
-    """
+    """The seeds that `HeldBack.draw` returns for many configurations, and the repetitions held back (-1: none)."""
     counts = benchmark.repetition_counts_block(block)
-    several = counts > 1
-    others = np.where(several, counts - 1, 1)
-    other = (1 + (seeds >> np.uint64(_HALF)) % others.astype(np.uint64)).astype(np.int64)
-    drawn = (seeds % counts.astype(np.uint64)).astype(np.int64)
-    _, first, same = np.unique(block, return_index=True, return_inverse=True)
-    held = np.where(several, ((drawn + other) % counts)[first][same], -1)
-    return np.where(drawn == held, ((held + other) % counts).astype(np.uint64), seeds), held
+    held = np.where(counts > 1, np.uint64(number) % counts, 0)
+    drawn = seeds % counts
+    other = (held + np.uint64(1) + seeds % np.maximum(counts - np.uint64(1), np.uint64(1))) % counts
+    replaced = (counts > 1) & (drawn == held)
+    return np.where(replaced, other, seeds), np.where(counts > 1, held.astype(np.int64), -1)
 
 
 def worth_block(
@@ -98,7 +91,8 @@ def worth_block(
         held: the repetition held back of each, -1 for none, shape (evaluations,).
         is_new: whether each becomes the incumbent, shape (evaluations,).
     """
-    values = benchmark.values[block[is_new], held[is_new]]
+    values = benchmark.evaluate_block(block[is_new], np.maximum(held[is_new], 0).astype(np.uint64))
+    assert values is not None  # the configurations were evaluated
     is_known = (held[is_new] >= 0) & ~np.isnan(values[:, 0])
     feasible = np.logical_and.reduce(
         [bound.holds(values[:, benchmark.column(bound.metric.name)]) for bound in bounds], initial=True

@@ -174,7 +174,7 @@ def is_current(setup: Setup) -> bool | None:
         return False
     try:
         return setup.held_back == (not setup.objectives and holds_back(benchmark))
-    except UsageError:
+    except Exception:
         return None
 
 

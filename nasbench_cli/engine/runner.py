@@ -208,7 +208,7 @@ class _Search:
         self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
-        self._held_back = HeldBack(benchmark, bounds) if setup.held_back else None
+        self._held_back = HeldBack(benchmark, bounds, seeds.held_back) if setup.held_back else None
         self._worth = UNKNOWN  # of the incumbent
         self._means = benchmark.mean_metrics if isinstance(benchmark, KnowsMeans) else None
         self._told: dict[str, int] = {}
