@@ -301,6 +301,18 @@ def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
     return None
 
 
+def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
+    """Otherwise a run could observe the repetition that is held back from it."""
+    if not isinstance(benchmark, abilities.KnowsRepetitions):
+        return "it stores no repetitions"
+    for configuration, seed in _evaluated(benchmark):
+        count = benchmark.repetition_count(configuration)
+        one, other = (_decided(benchmark, benchmark.evaluate(configuration, s)) for s in (seed, seed % count))
+        where = f"{benchmark.space.to_json(configuration)}, of which it says that there are {count} repetitions,"
+        require(same(one, other), f"{where} scores {one} with seed {seed}, but {other} with seed {seed % count}")
+    return None
+
+
 def _quantiles_bound_shares(benchmark: Benchmark) -> str | None:
     """Checks only cheap metrics, whose values are known for many configurations."""
     rng, told = _rng(), []
@@ -362,6 +374,7 @@ _ALL = {
     "kept trainings survive a kill": _kept_trainings_survive_a_kill,
     "cheap metrics are known beforehand": _cheap_metrics_are_known,
     "blocks equal single evaluations": _blocks_equal_single_evaluations,
+    "seeds draw repetitions": _seeds_draw_repetitions,
     "quantiles bound shares": _quantiles_bound_shares,
     "no score beats the oracle": _no_score_beats_the_oracle,
     "refuses what there is not": _refuses_what_there_is_not,

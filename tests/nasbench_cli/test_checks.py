@@ -282,10 +282,23 @@ class Shared(Known):
         return super().measure(configuration, seed, upto, state)
 
 
+class Miscounting(Known):
+    """Stores three repetitions, and says two."""
+
+    repetitions = 2
+
+    def repetition_count(self, configuration: Configuration) -> int:
+        return 2
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        return Evaluation({"loss": float(seed % 3), "size": float(configuration[0])}, 1.0)
+
+
 @pytest.mark.parametrize(
     ("benchmark", "promise", "sentence"),
     [
         (Drifting, "same seed", "then"),
+        (Miscounting, "seeds draw repetitions", "of which it says that there are 2 repetitions"),
         (Short, "evaluations are whole", "lacks the metrics"),
         (Guessing, "known beforehand", "before an evaluation"),
         (Nameless, "says what it is", "source is empty"),
