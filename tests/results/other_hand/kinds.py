@@ -125,6 +125,7 @@ KINDS = [
     Kind("constraints", "mean"),
     Kind("constraints", "observed"),
     Kind("levels", "observed"),
+    Kind("equal", "mean"),
     Kind("many", benches="nbgraph"),
     Kind("many", benches="nbgraph-c[io]"),
 ]
