@@ -248,14 +248,3 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
                 f"reachable value is {reachable}"
             )
         return kept
-
-
-def _mean(values: Sequence[float]) -> float:
-    """The mean of all values but NaN, exact for equal values; NaN if there are none."""
-    known = [value for value in values if not math.isnan(value)]
-    if not known:
-        return math.nan
-    largest, below = max(known), 0.0
-    for value in known:  # not `sum`, whose last bits differ from Python 3.12 on (compensated summation)
-        below += value - largest
-    return largest + below / len(known)
