@@ -289,6 +289,10 @@ def test_evaluations_are_counted_after_a_first_one(monkeypatch: pytest.MonkeyPat
     assert found == ("3.00 s", "median of 3 networks, recipe smoke")
     assert [seed for _, seed in seen] == [0, 1, 2, 3]
     assert len({configuration for configuration, _ in seen}) == 4
+    for seconds, value, number in ((30.0, "2.50 s", 2), (1.0, "2.00 s", 1)):  # half of them: after 15 s none begins
+        seen.clear()
+        short = rows.evaluation(rows.replace(rows.CPU, repeats=3), seconds)
+        assert short == (value, f"median of {number} networks, recipe smoke")
 
 
 @pytest.mark.usefixtures("few")
@@ -302,9 +306,17 @@ def test_a_failed_evaluation_fails_its_row(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_processes_are_measured_beside_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "_rate", lambda sizes, number: {1: 40.0, 4: 100.0}[number])
-    found = rows.processes(rows.CPU, 60.0)
-    assert found == ("100.0 per minute", "4 processes; one alone 40.0, ratio 2.50")
+    each = []
+
+    def rate(sizes: rows.Sizes, number: int) -> float:
+        each.append(sizes.repeats)
+        return {1: 40.0, 4: 100.0}[number]
+
+    monkeypatch.setattr(rows, "_rate", rate)
+    for sizes in (rows.CPU, rows.DEVICE):
+        found = rows.processes(sizes, 60.0)
+        assert found == ("100.0 per minute", "4 processes; one alone 40.0, ratio 2.50")
+    assert each == [1, 1, 2, 2]
 
 
 def test_the_rows_can_be_sent_to_a_process() -> None:

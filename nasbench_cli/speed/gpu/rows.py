@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -29,6 +30,8 @@ from nasbench.methods.oneshot.zeroth_order import Direction, ZerothOrder
 
 _STEPS = 16  # of an epoch of a search: two windows
 _PROCESSES = 4  # that evaluate at once
+_EACH = 2  # networks that each of these evaluates: they begin twice, which takes a while
+_USED = 0.5  # of a row's seconds: after them no evaluation is begun; its process has begun before, and one is under way
 
 
 @dataclass(frozen=True)
@@ -122,14 +125,14 @@ class _Replayed(ZerothOrder):
 
 
 def evaluation(sizes: Sizes, seconds: float, option: str = "") -> Result:
-    """Seconds of an evaluation of a random network, one after the other."""
-    times = _evaluated(sizes, 1 + sizes.repeats, option)[1:]
+    """Seconds of an evaluation of a random network, one after the other; of fewer networks where time is short."""
+    times = _evaluated(sizes, 1 + sizes.repeats, option, until=perf_counter() + _USED * seconds)[1:]
     return Result(f"{median(times):.2f} s", f"median of {len(times)} networks, recipe {sizes.recipe} {option}".strip())
 
 
 def processes(sizes: Sizes, seconds: float) -> Result:
     """Evaluations per minute of several processes at once, beside those of one."""
-    one, several = (_rate(sizes, number) for number in (1, _PROCESSES))
+    one, several = (_rate(replace(sizes, repeats=min(_EACH, sizes.repeats)), n) for n in (1, _PROCESSES))
     return Result(
         f"{several:.1f} per minute", f"{_PROCESSES} processes; one alone {one:.1f}, ratio {several / one:.2f}"
     )
@@ -151,10 +154,13 @@ def _begin(sizes: Sizes, barrier: Barrier) -> None:
     barrier.wait()
 
 
-def _evaluated(sizes: Sizes, number: int, option: str = "") -> list[float]:
-    """Seconds of each of a number of evaluations of random networks. Raises RuntimeError where one fails."""
+def _evaluated(sizes: Sizes, number: int, option: str = "", until: float = math.inf) -> list[float]:
+    """Seconds of each of some evaluations of random networks, of which only two begin after `until`.
+
+    Raises RuntimeError where one fails.
+    """
     benchmark, rng, times = _benchmark(sizes, option), np.random.default_rng(0), list[float]()
-    while len(times) < number:
+    while len(times) < number and (len(times) < 2 or perf_counter() < until):
         begin = perf_counter()
         result = benchmark.evaluate(benchmark.space.sample(rng), seed=len(times))
         if result.status == "failed":
