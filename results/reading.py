@@ -216,7 +216,7 @@ class _Run:
             held_out = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.held_out}
         unseen = math.nan
         if UNSEEN.name in worth and len(observed) and read.incumbents.exists[rows][-1]:
-            unseen = float(np.isfinite(columns["unseen"][rows][-1]))
+            unseen = float(columns["unseen_feasible"][rows][-1] in (0, 1))  # neither where nothing is held back
         in_parts = "level" in columns and bool((columns["level"][rows] < setup.setting.highest).any())
         spent: Array = np.ceil(columns["spent"][rows]) if in_parts else np.arange(1.0, len(observed) + 1)
         feasibility = _feasibility(feasible, spent, finished)

@@ -26,13 +26,13 @@ from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_o
 from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
 from nasbench.benchmarks.tabular.imported import TableData, sha256_of
+from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 from nasbench.benchmarks.tabular.tfrecord import records
 
 NAME = "nb101"
 _CELL = ("adjacency", "operations")
 _MEASURED = ("valid", "test", "seconds")
 _OVERHEAD = 16  # bytes of a record in addition to its payload
-_MOST_REPETITIONS = 255
 
 
 class _Run(NamedTuple):
@@ -148,8 +148,8 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     row = rows.ravel()[runs["cell"].to_numpy(np.int64)]
     levels, level = np.unique(runs["epochs"].to_numpy(np.int64), return_inverse=True)
     number = runs.assign(row=row).groupby(["row", "epochs"]).cumcount().to_numpy()
-    if number.max() >= _MOST_REPETITIONS:
-        raise UsageError(f"{path} has a cell with more than {_MOST_REPETITIONS} runs")
+    if number.max() >= MOST_REPETITIONS:
+        raise UsageError(f"{path} has a cell with more than {MOST_REPETITIONS} runs")
     curves = np.full((len(points), number.max() + 1, len(levels), len(_MEASURED)), np.nan, np.float32)
     measured = [100 * (1 - numbers[:, 0]), 100 * (1 - numbers[:, 1]), numbers[:, 2]]
     curves[row, number, level] = np.stack(measured, axis=1)

@@ -23,6 +23,9 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 
 Array: TypeAlias = NDArray[np.float64]
 
+MOST_REPETITIONS = 255
+"""Of one configuration: their numbers are kept in a byte each."""
+
 
 class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     """A table. An evaluation draws one stored repetition, and returns all metrics of that repetition.
@@ -68,9 +71,13 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     @cached_property
     def values(self) -> Array:
         """All values of the table, shape (configurations, repetitions, metrics)."""
-        values = self._load()
+        values = np.asarray(self._load(), float)  # sums of seconds in single precision are not those of a loop
         if values.ndim != 3 or values.shape[::2] != (self.space.size, len(self.metrics)):
             raise ValueError(f"{self.name}: {values.shape} values, {self.space.size} configurations expected")
+        if values.shape[1] > MOST_REPETITIONS:
+            raise ValueError(
+                f"{self.name}: {values.shape[1]} repetitions of a configuration; at most {MOST_REPETITIONS}"
+            )
         return values
 
     def add_metrics(self, metrics: Sequence[Metric], load: Callable[[], Array], checksum: str) -> None:

@@ -18,11 +18,10 @@ from nasbench.benchmarks.tabular.described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
 from nasbench.benchmarks.tabular.imported import TableData, sha256_of
 from nasbench.benchmarks.tabular.specification import MISSING
-from nasbench.benchmarks.tabular.table import Array
+from nasbench.benchmarks.tabular.table import MOST_REPETITIONS, Array
 
 MOST_ABSENT = 100
 """Largest ratio of grid size to rows of the file: in a larger grid, some column is probably not a hyper-parameter."""
-_MOST_REPETITIONS = 255
 _ALONG = ["row", "repetition"]
 
 
@@ -128,8 +127,8 @@ def _slots(
         )
     kept = keys[known].sort_values(_ALONG)
     kept["number"] = kept.groupby("row").cumcount()
-    if kept["number"].max() > _MOST_REPETITIONS - 1:
-        raise UsageError(f"{data} has a configuration with more than {_MOST_REPETITIONS} repetitions")
+    if kept["number"].max() > MOST_REPETITIONS - 1:
+        raise UsageError(f"{data} has a configuration with more than {MOST_REPETITIONS} repetitions")
     if not len(kept):
         raise UsageError(f"{data} has no value of {facts['metric'][0]['name']} at all")
     keys["place"], keys["last"] = np.arange(len(keys)), known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -305,9 +306,10 @@ def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
     """Otherwise a run could observe the repetition that is held back from it."""
     if not isinstance(benchmark, abilities.KnowsRepetitions):
         return "it stores no repetitions"
-    for configuration, seed in _evaluated(benchmark):
+    levels = benchmark.fidelity.ladder if benchmark.fidelity else (None,)
+    for level, (configuration, seed) in product(levels, _evaluated(benchmark)):
         count = benchmark.repetition_count(configuration)
-        one, other = (_decided(benchmark, benchmark.evaluate(configuration, s)) for s in (seed, seed % count))
+        one, other = (_decided(benchmark, benchmark.evaluate(configuration, s, level)) for s in (seed, seed % count))
         where = f"{benchmark.space.to_json(configuration)}, of which it says that there are {count} repetitions,"
         require(same(one, other), f"{where} scores {one} with seed {seed}, but {other} with seed {seed % count}")
     return None

@@ -14,7 +14,7 @@ from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.held_back import draw_block, worth_block
 from nasbench.cli.engine.shares import with_shares
-from nasbench.cli.engine.workers import EvaluationSeeds
+from nasbench.cli.engine.workers import EvaluationSeeds, usable
 from nasbench.methods import MethodSpec, Problem
 from nasbench.results import Setup
 
@@ -57,10 +57,10 @@ def run_block(
     metrics = benchmark.evaluate_block(block, drawn)
     if metrics is None:
         return None
-    costs = benchmark.costs(metrics)
-    needed = [0, *(benchmark.places[objective.name] for objective in objectives)]
-    if not (np.isfinite(metrics[:, needed]).all() and (costs >= 0).all() and (costs < np.inf).all()):
+    needed = [benchmark.places[objective.name] for objective in objectives]
+    if not (usable(benchmark, metrics).all() and np.isfinite(metrics[:, needed]).all()):
         return None
+    costs = benchmark.costs(metrics)
     asks, workers, started, finished = schedule(costs, setup.workers)
     metrics, held, block = metrics[asks], held[asks], block[asks]
     means = benchmark.mean_metrics_block(block)

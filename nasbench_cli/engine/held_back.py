@@ -12,10 +12,11 @@ from nasbench.benchmarks import Benchmark, Bound
 from nasbench.benchmarks.abilities import KnowsRepetitions
 from nasbench.benchmarks.spaces import Block, Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.workers import attempt, usable
 
 Worth: TypeAlias = tuple[float, bool | None]
-"""Objective of the incumbent in the repetition held back, and whether it satisfies the constraints there; NaN and None
-where there is no incumbent, or nothing is held back of its configuration."""
+"""Objective of the incumbent in the repetition held back, and whether it satisfies the constraints there. NaN and False
+where that training fails; NaN and None where there is no incumbent, or nothing is held back of its configuration."""
 
 UNKNOWN: Worth = (math.nan, None)
 
@@ -48,8 +49,7 @@ class HeldBack:
             seed: uniform in [0, 2**63).
         """
         count = self._benchmark.repetition_count(configuration)
-        held = self._number % count
-        if count < 2 or seed % count != held:
+        if count < 2 or seed % count != (held := self._number % count):
             return seed
         return (held + 1 + seed % (count - 1)) % count  # independent of seed % count, for they have no common factor
 
@@ -58,11 +58,11 @@ class HeldBack:
         count = self._benchmark.repetition_count(configuration)
         if count < 2:
             return UNKNOWN
-        metrics = self._benchmark.evaluate(configuration, self._number % count).metrics
-        objective = metrics.get(self._benchmark.objective.name, math.nan)
-        if math.isnan(objective):
-            return UNKNOWN
-        return objective, all(bound.holds(metrics[bound.metric.name]) for bound in self._bounds)
+        trained = attempt(self._benchmark, configuration, self._number % count)
+        if trained.status != "ok":
+            return math.nan, False
+        objective = trained.metrics[self._benchmark.objective.name]
+        return objective, all(bound.holds(trained.metrics[bound.metric.name]) for bound in self._bounds)
 
 
 def draw_block(
@@ -93,11 +93,11 @@ def worth_block(
     """
     values = benchmark.evaluate_block(block[is_new], np.maximum(held[is_new], 0).astype(np.uint64))
     assert values is not None  # the configurations were evaluated
-    is_known = (held[is_new] >= 0) & ~np.isnan(values[:, 0])
+    is_held, is_ok = held[is_new] >= 0, usable(benchmark, values)
     feasible = np.logical_and.reduce(
         [bound.holds(values[:, benchmark.column(bound.metric.name)]) for bound in bounds], initial=True
-    ) & np.ones(len(values), bool)
+    )
     number = np.cumsum(is_new)  # of incumbents so far
-    objectives = np.append(math.nan, np.where(is_known, values[:, 0], math.nan))
-    verdicts = np.append(np.array([None]), np.where(is_known, feasible.astype(object), None))
+    objectives = np.append(math.nan, np.where(is_held & is_ok, values[:, 0], math.nan))
+    verdicts = np.append(np.array([None]), np.where(is_held, (feasible & is_ok).astype(object), None))
     return objectives[number], verdicts[number]

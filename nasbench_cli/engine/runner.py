@@ -87,9 +87,9 @@ def died(setup: Setup, seed: int, reason: str, rows: Sequence[Row] = ()) -> Traj
 def _closing(rows: Sequence[Row], clock: float, failure: str, metrics: int) -> Row:
     """The row that ends a failed run."""
     nan = math.nan
-    incumbent = rows[-1].incumbent if rows else nan
-    nothing = (nan,) * metrics
-    return Row(len(rows) + 1, 0, None, nan, False, incumbent, clock, clock, 0.0, "failed", failure, nothing)
+    closing = Row(len(rows) + 1, 0, None, nan, False, nan, clock, clock, 0.0, "failed", failure, (nan,) * metrics)
+    last = rows[-1] if rows else closing
+    return closing._replace(incumbent=last.incumbent, unseen=last.unseen, unseen_feasible=last.unseen_feasible)
 
 
 def _streams(setup: Setup, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:

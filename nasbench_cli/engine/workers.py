@@ -22,6 +22,7 @@ from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.metrics import LARGEST, Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, where
+from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.events import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
@@ -326,6 +327,15 @@ def attempt(
     except BaseException as error:
         reason = explained(error)
     return Evaluation(_nothing(benchmark), cost, status, reason)
+
+
+def usable(benchmark: TabularBenchmark, metrics: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which evaluations of a block would be ok by `attempt`, shape (evaluations,), given their metrics."""
+    costs = benchmark.costs(metrics)
+    values = np.abs(np.column_stack([metrics, costs]))
+    is_large = ((values > LARGEST) & np.isfinite(values)).any(axis=1)
+    is_ok: NDArray[np.bool_] = np.isfinite(metrics[:, 0]) & (costs >= 0) & (costs < np.inf) & ~is_large
+    return is_ok
 
 
 def row_of(evaluation: Evaluation) -> tuple[float, ...]:

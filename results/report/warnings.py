@@ -33,6 +33,7 @@ def warnings_of(
     return [
         *_of_stores(stores, protocol, is_current),
         *_of_spaces(comparison, fragments),
+        *_of_rules(comparison, fragments),
         *_of_cautions(comparison),
         *_of_splits(comparison),
         *_of_fronts(comparison),
@@ -70,6 +71,18 @@ def _of_spaces(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterato
     """Warns of runs of earlier versions, which did not store search spaces."""
     if comparison.curves.spaces > 1 and not all(f.setup.setting.space for f in fragments):
         yield "there are runs of an earlier nasbench, which did not store search spaces: their families count as such"
+
+
+def _of_rules(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
+    """Warns of runs that are scored by repetitions although none was held back, whether or not their table is here."""
+    observes_all = {f.setup.bench for f in fragments if not f.setup.held_back and not f.setup.objectives}
+    runs, benches = comparison.curves.runs, comparison.curves.settings["bench"]
+    scored = set(benches.iloc[runs["setting"][runs["unseen"] == 1].unique()])
+    if old := sorted(observes_all & scored):
+        yield (
+            f"{listed(old)}: runs of an earlier nasbench, from which no repetition was held back: methods that ask for "
+            "a configuration again are scored too well; give their `nasbench run` again"
+        )
 
 
 def _of_splits(comparison: Comparison) -> Iterator[str]:

@@ -11,7 +11,8 @@ from nasbench.results.scores.score import Array, Incumbents
 class Unseen(Mean):
     """The incumbent's value in the repetition that is held back from its run (`Setup.held_back`).
 
-    Where a configuration has a single repetition, that one's value. In older runs the mean over the repetitions that
+    Where a configuration has a single repetition, that one's value; nothing where the repetition held back violates a
+    constraint or fails. In older runs the mean over the repetitions that
     the run has not observed, or over all if none was left.
     """
 
@@ -29,4 +30,4 @@ class Unseen(Mean):
         if means is None or "unseen" not in incumbents.columns:  # stores of schemas 1 to 3 lack it
             return None
         unseen, feasible = (incumbents.columns[name] for name in ("unseen", "unseen_feasible"))
-        return np.where(np.isnan(unseen), means, np.where(feasible == 1, unseen, np.nan))
+        return np.where(feasible == 1, unseen, np.where(feasible == 0, np.nan, means))

@@ -75,9 +75,10 @@ class Row(NamedTuple):
     unseen: float = math.nan
     """Objective of the incumbent in the repetition that is held back from the run (`Setup.held_back`); in older runs
     its mean over the repetitions that the run has not observed, up to this row. NaN if there is no incumbent, if no
-    such repetition is left, or on live benchmarks."""
+    such repetition is left or its training fails, and on live benchmarks."""
     unseen_feasible: bool | None = None
-    """Whether the incumbent satisfies the constraints by the same repetitions; None if `unseen` is NaN."""
+    """Whether the incumbent satisfies the constraints by the same repetitions; False if that training fails, None if
+    `unseen` is NaN for another reason."""
 
 
 @dataclass(frozen=True)

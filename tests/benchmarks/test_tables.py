@@ -12,7 +12,7 @@ import pytest
 
 from nasbench.benchmarks import BENCHMARKS, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.folders import cache_folder
-from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark, cache, embedded
 from nasbench.benchmarks.tabular.embedded import open_embedded, read_checked
 
@@ -273,3 +273,20 @@ def test_no_flipped_bit_of_a_cached_table_is_used_or_stops_anybody(
         content[bit // 8] ^= 1 << bit % 8
         assert np.array_equal(cache.load("key", convert, DIGEST), convert())
     assert not list(recwarn)
+
+
+@pytest.mark.parametrize(("number", "fits"), [(255, True), (256, False)])
+def test_a_table_has_at_most_as_many_repetitions_as_a_byte_counts(number: int, fits: bool) -> None:
+    table = tiny(np.arange(4.0 * number).reshape(2, number, 2).tolist())
+    if fits:
+        assert table.repetition_count(table.space.configuration(1)) == 255
+    else:
+        with pytest.raises(ValueError, match="256 repetitions of a configuration; at most 255"):
+            table.repetition_count(table.space.configuration(1))
+
+
+def test_a_table_in_single_precision_has_seconds_that_add_up_in_double() -> None:
+    space, metrics = GridSpace([Ordinal("a", (0, 1))]), (Metric("t", "s"),)
+    values, facts = np.full((2, 1, 1), 0.1, np.float32), {"source": "x", "licence": "x", "checksum": "x"}
+    table = TabularBenchmark("single", "single", space, metrics, lambda: values, cost="t", **facts)
+    assert table.costs(table.evaluate_block(np.zeros(3, int), np.zeros(3, np.uint64))).dtype == np.float64

@@ -69,7 +69,10 @@ def test_a_run_goes_in_one_go_where_it_may_and_nowhere_else() -> None:
     assert in_one_go(charge_thinking=True) is None
 
 
-@pytest.mark.parametrize(("column", "value"), [("objective", math.nan), ("cost", math.inf), ("cost", -1.0)])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("objective", math.nan), ("objective", 1e101), ("cost", math.inf), ("cost", -1.0), ("cost", 1e101)],
+)
 def test_a_table_with_what_is_no_number_is_left_to_the_event_loop(column: str, value: float) -> None:
     """There each such evaluation is recorded as failed."""
     table = open_embedded("nb201-cifar10")

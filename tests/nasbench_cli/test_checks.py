@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from nasbench.benchmarks import BENCHMARKS, Evaluation, Level
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level
 from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed
@@ -294,9 +294,20 @@ class Miscounting(Known):
         return Evaluation({"loss": float(seed % 3), "size": float(configuration[0])}, 1.0)
 
 
+class Leaking(Miscounting):
+    """Draws as it says at the end of a training, and otherwise before."""
+
+    fidelity = Fidelity("epochs", "1 epoch", (1, 3))
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        drawn = seed % 2 if upto == self.highest else seed % 7
+        return Evaluation({"loss": float(drawn), "size": float(configuration[0])}, 1.0)
+
+
 @pytest.mark.parametrize(
     ("benchmark", "promise", "sentence"),
     [
+        (Leaking, "seeds draw repetitions", "of which it says that there are 2 repetitions"),
         (Drifting, "same seed", "then"),
         (Miscounting, "seeds draw repetitions", "of which it says that there are 2 repetitions"),
         (Short, "evaluations are whole", "lacks the metrics"),

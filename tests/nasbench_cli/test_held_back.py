@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks import Level, Metric, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, Level, Metric, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.imported import ImportedTable
@@ -24,6 +25,7 @@ from nasbench.results.selection import check_versions
 from tests.conftest import Lend
 
 SPACE = GridSpace([Ordinal("a", (0, 1, 2)), Categorical("b", ("x", "y", "z"))])
+FACTS = {"source": "", "licence": "", "checksum": "small-1"}
 COUNTS = [4, 4, 1, 2, 4, 4, 3, 4, 4]  # repetitions of each configuration
 
 
@@ -186,6 +188,73 @@ def test_a_training_that_goes_on_sees_the_repetition_with_which_it_began(lend: L
             seen.add(int(repetition))
         assert len(seen) == 4
         assert columns["unseen"][-1] == pytest.approx(curves[({0, 1, 2, 3, 4} - seen).pop(), -1])
+
+
+def planned_on(table: TabularBenchmark, monkeypatch: pytest.MonkeyPatch) -> Setup:
+    monkeypatch.setattr(plan, "open_benchmark", lambda name: table)
+    (found,) = expand([Grid((MethodSpec("random"),), (table.name,), ((),), (0,), Protocol(20))])
+    assert found.setup.held_back
+    return found.setup
+
+
+class Fragile(TabularBenchmark):
+    """The first repetition of each configuration fails, if it fails at all, in one way or another."""
+
+    how = "ok"
+
+    def measure(self, configuration: tuple[int, ...], seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        found = super().measure(configuration, seed, upto, state)
+        if seed % self.repetition_count(configuration):
+            return found
+        if self.how == "raises":
+            raise RuntimeError("diverged")
+        if self.how == "infinite":
+            return found._replace(metrics={**found.metrics, self.objective.name: math.inf})
+        return found if self.how == "ok" else Evaluation({}, found.cost, "failed", "diverged")
+
+
+@pytest.mark.parametrize("how", ["ok", "failed", "raises", "infinite"])
+def test_where_the_repetition_held_back_fails_the_incumbent_counts_as_nothing_found(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither as an unknown, for then its mean would count, with the value by which it was chosen; nor as a crash."""
+    values = np.stack([np.arange(27.0).reshape(9, 3) + 1, np.ones((9, 3))], axis=2)
+    metrics = (Metric("valid-error@1", "%"), Metric("time", "s"))
+    table = Fragile("fragile", "fragile", SPACE, metrics, lambda: values, cost="time", **FACTS)
+    table.how = how
+    setup = planned_on(table, monkeypatch)
+    seen = set()
+    for seed in range(12):
+        columns = run(setup, seed, MethodSpec("random"), table, ()).columns
+        assert (columns["status"] == "ok").all() or how != "ok"
+        held = HeldBack(table, (), runner._streams(setup, seed)[1].held_back)._number % 3
+        seen.add(held)
+        fails = held == 0 and how != "ok"
+        assert set(columns["unseen_feasible"]) - {None} == {not fails}  # None before anything is found
+        assert np.isnan(columns["unseen"]).all() == fails
+        if not fails:
+            row = int(columns["incumbent"][-1] - 1) // 3
+            assert columns["unseen"][-1] == values[row, held, 0]
+    assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize("cost", [math.nan, -1.0, 1e101])
+def test_a_run_in_one_go_knows_failures_by_the_same_rule(cost: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.stack([np.arange(27.0).reshape(9, 3) + 1, np.ones((9, 3))], axis=2)
+    values[:, 0, 1] = cost
+    metrics = (Metric("valid-error@1", "%"), Metric("time", "s"))
+    table = TabularBenchmark("holes", "holes", SPACE, metrics, lambda: values, cost="time", **FACTS)
+    setup = planned_on(table, monkeypatch)
+    kinds = set()
+    for seed in range(12):
+        at_once = run(setup, seed, MethodSpec("random"), table, ()).columns
+        with monkeypatch.context() as patch:
+            patch.setattr(runner, "run_block", lambda *_: None)
+            looped = run(setup, seed, MethodSpec("random"), table, ()).columns
+        for name in ("unseen", "unseen_feasible", "status", "incumbent"):
+            np.testing.assert_array_equal(at_once[name], looped[name], err_msg=name)
+        kinds.add((at_once["unseen_feasible"][-1], bool(np.isnan(at_once["unseen"]).all())))
+    assert kinds == {(True, False), (False, True)}
 
 
 class Asking(Method):

@@ -246,6 +246,14 @@ def test_the_row_that_closes_a_failed_run_stands_where_the_run_stopped() -> None
     assert np.isnan([row["objective"], *trajectory.columns["metrics"][-1]]).all()
 
 
+def test_that_row_keeps_the_incumbent_and_its_worth() -> None:
+    worth = {"incumbent": 9.5, "unseen": 9.25, "unseen_feasible": False}
+    row = Row(3, 0, "{}", 9.5, True, 9.5, 0.0, 1.0, 0.0, "ok", "", (9.5,))._replace(**worth)
+    closing = runner._closing([row], 2.0, "it died", 1)
+    assert {name: getattr(closing, name) for name in worth} == worth
+    assert runner._closing([], 0.0, "it died", 1).unseen_feasible is None
+
+
 def test_a_run_whose_process_died_is_one_row_with_the_reason() -> None:
     setup = Setup("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
     trajectory = runner.died(setup, 3, "out of memory")
