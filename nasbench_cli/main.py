@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.cli.layout import one_line
-from nasbench.cli.streams import OUTPUT, drop_unwritable_errors, name_output, replace_closed
+from nasbench.cli.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed
 
 COMMANDS = {
     "list": ("list:list_", "List methods, benchmarks, suites and executors."),
@@ -112,7 +112,7 @@ def run_command(arguments: list[str]) -> int:
         code: int = cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # the reader of our output (head, less) has gone
+    except ReaderGone:
         _drop_output()
         return READER_GONE
     except (Exception, KeyboardInterrupt) as error:

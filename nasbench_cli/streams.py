@@ -12,6 +12,10 @@ OUTPUT = "standard output"
 """The `filename` of an OSError of standard output (`name_output`)."""
 
 
+class ReaderGone(Exception):
+    """Whoever read the output has gone (`| head`); no BrokenPipeError, of which click and rich make an exit code 1."""
+
+
 def replace_closed() -> None:
     """Puts /dev/null where a standard stream is closed (`2>&-`), before a file of ours gets its number.
 
@@ -41,7 +45,7 @@ def drop_unwritable_errors() -> None:
 
 
 def name_output() -> None:
-    """From now on an OSError of standard output has the filename `OUTPUT`; a reader that has gone raises as before."""
+    """From now on an OSError of standard output has the filename `OUTPUT`; where its reader has gone, `ReaderGone`."""
     out = sys.stdout
     raw = _Naming(out.fileno())
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), out.encoding, out.errors, line_buffering=raw.isatty())
@@ -68,7 +72,7 @@ class _Naming(_Stream):
         try:
             return os.write(self._number, data)
         except BrokenPipeError:
-            raise
+            raise ReaderGone from None
         except OSError as error:
             raise OSError(error.errno, error.strerror, OUTPUT) from None
 
@@ -78,6 +82,6 @@ class _Dropping(_Stream):
         try:
             return os.write(self._number, data)
         except BrokenPipeError:
-            raise
+            raise ReaderGone from None
         except OSError:
             return memoryview(data).nbytes

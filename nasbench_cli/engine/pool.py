@@ -16,6 +16,7 @@ from itertools import count
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
+from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.devices import shared_out
 from nasbench.cli.engine.events import Notice, listen, publish
@@ -27,6 +28,7 @@ R = TypeVar("R")
 
 _ATTEMPTS = 3  # for a task whose process is killed or loses its device
 _NO_DEVICE = 75  # exit code of a process whose device has failed
+_BEGUN = "begun"  # what a process says first
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _LOG = logging.getLogger("nasbench")
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -55,7 +57,7 @@ def in_processes(
 
     A task whose process is killed from outside, or loses its device, is tried three times at most. Closing the iterator
     stops the processes at once; nothing is lost that a rerun would not compute. An exception of `function` is raised
-    here, and notices of the processes are published here.
+    here, and notices of the processes are published here. Raises UsageError where a process ends before it has begun.
 
     Args:
         jobs: number of processes.
@@ -116,7 +118,7 @@ class _Worker(Generic[T, R]):
         self.task: T | None = None
         self.attempt = 0
         self._doing = _CONTEXT.RawArray("d", SLOTS)
-        self._late = ""
+        self._late, self._begun = "", False
         given = (function, theirs, self._doing, shared_out(number))
         self._process = _CONTEXT.Process(target=_work, args=given, daemon=False)
         self._process.start()
@@ -137,13 +139,16 @@ class _Worker(Generic[T, R]):
     def hear(self) -> tuple[T, R | Lost] | None:
         """The task with its result, once it is done or lost; None after a notice, which is published.
 
-        Raises what the task raised.
+        Raises what the task raised, and UsageError if the process has ended before it could begin.
         """
-        said: Notice | tuple[R, Exception | None] | None = None
+        said: Notice | str | tuple[R, Exception | None] | None = None
         with suppress(EOFError, OSError):
             said = None if self._late else self.pipe.recv()
         if isinstance(said, Notice):
             publish(said)
+            return None
+        if isinstance(said, str):
+            self._begun = True
             return None
         task, self.task = self.task, None
         assert task is not None
@@ -165,6 +170,11 @@ class _Worker(Generic[T, R]):
         code = self._process.exitcode or 0
         if self._late:
             return Lost(self._late)
+        if not self._begun and code > 0:  # the task is not to blame: none would get further
+            raise UsageError(
+                f"a process that was to compute runs ended with exit code {code} before it began, and what it printed "
+                'says why; in a script, calls with several jobs belong below `if __name__ == "__main__":`'
+            )
         if -code in _KILLS:
             return Lost("its process was killed, by a person or for lack of memory", killed=True)
         if code == _NO_DEVICE:
@@ -195,6 +205,7 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
     drop_unwritable_errors()  # what a method prints goes there
     end_with_parent()
     watch(doing)
+    tell(_BEGUN)
     while True:
         try:
             task = pipe.recv()

@@ -159,7 +159,10 @@ class Archive(Store):
         made = {_FEASIBLE, *(() if levels.any() else _OF_LEVELS)}
         for name in names:
             if name not in made and name not in steps:
-                raise StoreError(f"archives do not keep {name}, and {self.folder} is one: report the store of its runs")
+                raise StoreError(
+                    f"archives keep scores, and neither configurations nor measured times nor other metrics: {name} of "
+                    f"single evaluations is not in {self.folder}; report the store of its runs"
+                )
         ends = np.cumsum(lengths)
         first = np.repeat(ends - lengths, np.diff(starts[runs.start : runs.stop + 1]))
         repeats = np.diff(np.append(first + steps["row"][own], ends[-1]))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -428,3 +429,15 @@ def test_a_budget_that_a_method_spends_at_random_is_warned_of(nasbench: Callable
     assert "the first 20 configurations of evolution:population=20 are random" in said
     assert "of random" not in said
     assert "are random" not in nasbench(*asked, "--method", "evolution:population=20", "--evals", 21).err
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_reader_that_goes_ends_the_command_with_its_own_code(both: bool, tmp_path: Path) -> None:
+    """`nasbench run … | head`, `nasbench run … 2>&1 | head`: not the code of runs that failed."""
+    told = subprocess.STDOUT if both else subprocess.PIPE
+    command = [sys.executable, "-m", "nasbench", *map(str, RUN), "--seeds", "2", "--store", str(tmp_path / "store")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert both or (process.stderr is not None and process.stderr.read() == b"")
+        assert process.wait() == 141

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,3 +60,16 @@ def test_runs_that_are_missing_at_the_end_are_said(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Session, "compute", lambda self, where: iter(()))
     with pytest.raises(StoreError, match=r"1 run missing: .* call it again"):
         front.run(**ASKED)
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_script_that_forgets_that_processes_import_it_is_refused_and_stores_nothing(
+    guarded: bool, tmp_path: Path
+) -> None:
+    call = "print(len(nasbench.run('random', 'nb201-cifar10', seeds=2, evals=5, jobs=2, store='store')))"
+    script = tmp_path / "script.py"
+    script.write_text("import nasbench\n" + ('if __name__ == "__main__":\n    ' if guarded else "") + call + "\n")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == ((0, "10\n") if guarded else (1, ""))
+    assert ('calls with several jobs belong below `if __name__ == "__main__":`' in done.stderr) == (not guarded)
+    assert any((tmp_path / "store").glob("random.*.parquet")) == guarded

@@ -37,7 +37,9 @@ def test_the_score_is_that_of_the_row_where_the_incumbent_changed(filled: Fill) 
     curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
     assert curves.incumbent.tolist() == [[7.0, 9.0, 9.0, 8.0]]
     assert curves.observed.tolist() == curves.scored(OBSERVED).incumbent.tolist() == [[5.0, 4.0, 4.0, 3.0]]
-    assert (curves.oracle.tolist(), curves.worst.tolist()) == ([2.0], [80.0])
+    assert (curves.oracle.tolist(), curves.worst.tolist()) == ([1.0], [90.0])  # of single repetitions
+    mean = curves.scored(MEAN)
+    assert (mean.oracle.tolist(), mean.worst.tolist()) == ([2.0], [80.0])
     observed = curves.scored(OBSERVED)
     assert (observed.oracle.tolist(), observed.worst.tolist()) == ([1.0], [90.0])
 
@@ -136,7 +138,7 @@ def test_unseen_repetitions_count_and_all_where_none_is_left(filled: Fill) -> No
     assert curves.score is UNSEEN
     assert np.array_equal(curves.incumbent, [[7.5, 9.5, NAN, 9.7, 8.0]], equal_nan=True)
     assert curves.scored(MEAN).incumbent.tolist() == [[7.0, 9.0, 9.0, 9.0, 8.0]]
-    assert (curves.oracle.tolist(), curves.worst.tolist()) == ([2.0], [80.0])
+    assert (curves.oracle.tolist(), curves.worst.tolist()) == ([1.0], [90.0])
     assert curves.runs["unseen"].tolist() == [0.0]
 
 
