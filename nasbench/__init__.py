@@ -137,8 +137,8 @@ def run(
         evals: the budget of a run in evaluations; 200 if neither budget is given.
         seconds: the budget of a run in seconds on its clock.
         workers: the number of asynchronous workers of a run.
-        jobs: the number of runs computed at the same time, each in a process of its own. Above 1, a script calls this
-            below `if __name__ == "__main__":`, for each process imports it.
+        jobs: the number of runs computed at the same time, each in a process of its own. Above 1, or with a method
+            of a plug-in, a script calls this below `if __name__ == "__main__":`, for each process imports it.
         executor: where runs are computed, as `nasbench run --executor` takes it: `"ray:address=auto"`.
         store: the folder in which trajectories are kept, and found again; by default nothing is kept.
         sealed: whether to run on sealed search spaces too, on which no default may be chosen.

@@ -5,7 +5,7 @@ DONE = 0
 SOME_FAILED = 1
 """Some runs failed or are missing, or the system refused something."""
 BAD_USAGE = 2
-"""The command line, a file or a name is not usable; nothing was done."""
+"""The command line, a file or a name is not usable; nothing was done but what is stored already."""
 INTERRUPTED = 130
 """The user stopped it with Ctrl-C."""
 READER_GONE = 141

@@ -13,7 +13,8 @@ OUTPUT = "standard output"
 
 
 class ReaderGone(Exception):
-    """Whoever read the output has gone (`| head`); no BrokenPipeError, of which click and rich make an exit code 1."""
+    """Raised where the reader of standard output has gone (`| head`); click and rich make an exit code 1 of the
+    BrokenPipeError that it stands for."""
 
 
 def replace_closed() -> None:
@@ -31,10 +32,7 @@ def replace_closed() -> None:
 
 
 def drop_unwritable_errors() -> None:
-    """From now on standard error drops what cannot be written, for example where the disk of a log is full.
-
-    A reader that has gone (`2>&1 | head`) is still noticed.
-    """
+    """From now on standard error drops what cannot be written: the disk of a log is full, or its reader has gone."""
     sys.stderr = io.TextIOWrapper(
         io.BufferedWriter(_Dropping(sys.stderr.fileno())),
         sys.stderr.encoding,
@@ -81,7 +79,5 @@ class _Dropping(_Stream):
     def write(self, data: Any, /) -> int:
         try:
             return os.write(self._number, data)
-        except BrokenPipeError:
-            raise ReaderGone from None
         except OSError:
             return memoryview(data).nbytes

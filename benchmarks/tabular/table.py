@@ -24,7 +24,7 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 Array: TypeAlias = NDArray[np.float64]
 
 MOST_REPETITIONS = 255
-"""Of one configuration: their numbers are kept in a byte each."""
+"""Largest number of repetitions of a configuration: they are counted in a byte each."""
 
 
 class TabularBenchmark(Benchmark, Blockwise, blockwise=True):

@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 _ATTEMPTS = 3  # for a task whose process is killed or loses its device
 _NO_DEVICE = 75  # exit code of a process whose device has failed
-_BEGUN = "begun"  # what a process says first
+_BEGUN = Notice(logging.DEBUG, "notice", "a process has begun")  # what it says first; nobody is told
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _LOG = logging.getLogger("nasbench")
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -141,14 +141,13 @@ class _Worker(Generic[T, R]):
 
         Raises what the task raised, and UsageError if the process has ended before it could begin.
         """
-        said: Notice | str | tuple[R, Exception | None] | None = None
+        said: Notice | tuple[R, Exception | None] | None = None
         with suppress(EOFError, OSError):
             said = None if self._late else self.pipe.recv()
         if isinstance(said, Notice):
-            publish(said)
-            return None
-        if isinstance(said, str):
             self._begun = True
+            if said != _BEGUN:
+                publish(said)
             return None
         task, self.task = self.task, None
         assert task is not None
@@ -173,7 +172,7 @@ class _Worker(Generic[T, R]):
         if not self._begun and code > 0:  # the task is not to blame: none would get further
             raise UsageError(
                 f"a process that was to compute runs ended with exit code {code} before it began, and what it printed "
-                'says why; in a script, calls with several jobs belong below `if __name__ == "__main__":`'
+                'says why; in a script, such a call belongs below `if __name__ == "__main__":`'
             )
         if -code in _KILLS:
             return Lost("its process was killed, by a person or for lack of memory", killed=True)

@@ -75,13 +75,13 @@ def _of_spaces(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterato
 
 def _of_rules(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
     """Warns of runs that are scored by repetitions although none was held back, whether or not their table is here."""
-    observes_all = {f.setup.bench for f in fragments if not f.setup.held_back and not f.setup.objectives}
+    observes_all = {f.setup.bench for f in fragments if not f.setup.held_back}
     runs, benches = comparison.curves.runs, comparison.curves.settings["bench"]
     scored = set(benches.iloc[runs["setting"][runs["unseen"] == 1].unique()])
     if old := sorted(observes_all & scored):
         yield (
             f"{listed(old)}: runs of an earlier nasbench, from which no repetition was held back: methods that ask for "
-            "a configuration again are scored too well; give their `nasbench run` again"
+            "a configuration again are scored too well by `unseen`; the same `nasbench run` computes them again"
         )
 
 

@@ -12,8 +12,8 @@ class Unseen(Mean):
     """The incumbent's value in the repetition that is held back from its run (`Setup.held_back`).
 
     Where a configuration has a single repetition, that one's value; nothing where the repetition held back violates a
-    constraint or fails. In older runs the mean over the repetitions that
-    the run has not observed, or over all if none was left.
+    constraint or fails. In older runs the mean over the repetitions that the run has not observed, or over all if none
+    was left.
     """
 
     name = "unseen"

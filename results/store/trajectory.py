@@ -151,9 +151,9 @@ class Setting:
     """Repetition noise: standard deviation of the objective between repetitions of a good configuration; None if
     unknown."""
     score_oracle: float | None = None
-    """Best score of all configurations that are feasible by their means; None if unknown."""
+    """Best mean of all configurations that are feasible by their means; None if unknown."""
     score_worst: float | None = None
-    """Worst score of all configurations that are feasible by their means; None if unknown."""
+    """Worst mean of all configurations that are feasible by their means; None if unknown."""
     held_out: tuple[str, ...] = ()
     """Metrics of a test split: reported at the incumbent, never selected on."""
     reference: bool = False

@@ -431,13 +431,21 @@ def test_a_budget_that_a_method_spends_at_random_is_warned_of(nasbench: Callable
     assert "are random" not in nasbench(*asked, "--method", "evolution:population=20", "--evals", 21).err
 
 
-@pytest.mark.parametrize("both", [False, True])
-def test_a_reader_that_goes_ends_the_command_with_its_own_code(both: bool, tmp_path: Path) -> None:
-    """`nasbench run … | head`, `nasbench run … 2>&1 | head`: not the code of runs that failed."""
-    told = subprocess.STDOUT if both else subprocess.PIPE
-    command = [sys.executable, "-m", "nasbench", *map(str, RUN), "--seeds", "2", "--store", str(tmp_path / "store")]
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code"),
+    [
+        ("out", RUN, 141),
+        ("both", RUN, 141),  # nasbench run … 2>&1 | head
+        ("err", RUN, 0),
+        ("both", ["nosuch"], 2),
+    ],
+)
+def test_a_reader_that_goes_fails_no_run(closed: str, arguments: list[object], code: int, tmp_path: Path) -> None:
+    """`nasbench run … | head` ends with a code of its own; standard error is written as long as somebody reads it."""
+    told = subprocess.STDOUT if closed == "both" else subprocess.PIPE
+    store = ["--seeds", "2", "--store", str(tmp_path / "store")] if arguments is RUN else []
+    command = [sys.executable, "-m", "nasbench", *map(str, arguments), *store]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told) as process:
         assert process.stdout is not None
-        process.stdout.close()
-        assert both or (process.stderr is not None and process.stderr.read() == b"")
-        assert process.wait() == 141
+        (process.stderr if closed == "err" and process.stderr else process.stdout).close()
+        assert process.wait() == code

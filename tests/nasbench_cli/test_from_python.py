@@ -71,5 +71,5 @@ def test_a_script_that_forgets_that_processes_import_it_is_refused_and_stores_no
     script.write_text("import nasbench\n" + ('if __name__ == "__main__":\n    ' if guarded else "") + call + "\n")
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == ((0, "10\n") if guarded else (1, ""))
-    assert ('calls with several jobs belong below `if __name__ == "__main__":`' in done.stderr) == (not guarded)
+    assert ('such a call belongs below `if __name__ == "__main__":`' in done.stderr) == (not guarded)
     assert any((tmp_path / "store").glob("random.*.parquet")) == guarded

@@ -142,6 +142,14 @@ def test_unseen_repetitions_count_and_all_where_none_is_left(filled: Fill) -> No
     assert curves.runs["unseen"].tolist() == [0.0]
 
 
+def test_where_the_repetition_held_back_fails_nothing_was_found(filled: Fill) -> None:
+    """Not even the mean of what was observed."""
+    run = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], unseen=[(7.5, True), (NAN, False)])
+    curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
+    assert np.array_equal(curves.incumbent, [[7.5, NAN]], equal_nan=True)
+    assert curves.runs["unseen"].tolist() == [1.0]  # a repetition was held back, and decided
+
+
 @pytest.fixture
 def lucky(filled: Fill) -> Store:
     """Three rankings of two methods: `lucky` observes lower values and has the better means, for they hold what was

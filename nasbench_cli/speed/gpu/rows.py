@@ -30,8 +30,8 @@ from nasbench.methods.oneshot.zeroth_order import Direction, ZerothOrder
 
 _STEPS = 16  # of an epoch of a search: two windows
 _PROCESSES = 4  # that evaluate at once
-_EACH = 2  # networks that each of these evaluates: they begin twice, which takes a while
-_USED = 0.5  # of a row's seconds: after them no evaluation is begun; its process has begun before, and one is under way
+_EACH = 2  # networks that each of these evaluates
+_USED = 0.5  # share of a row's seconds in which evaluations begin: its process takes time, and the last one
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _begin(sizes: Sizes, barrier: Barrier) -> None:
 
 
 def _evaluated(sizes: Sizes, number: int, option: str = "", until: float = math.inf) -> list[float]:
-    """Seconds of each of some evaluations of random networks, of which only two begin after `until`.
+    """Seconds of each of some evaluations of random networks: two, and more as long as they begin before `until`.
 
     Raises RuntimeError where one fails.
     """

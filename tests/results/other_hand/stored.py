@@ -101,7 +101,7 @@ def worth(rows: Rows, score: str, highest: int, seconds: float | None) -> float:
     if at is None:
         return math.nan
     best, last = rows[at], rows[-1]
-    if score == "unseen" and not math.isnan(last["unseen"]):
+    if score == "unseen" and last["unseen_feasible"] is not None:
         return last["unseen"] if last["unseen_feasible"] else math.nan
     if score != "observed" and not math.isnan(best["score"]):
         return best["score"] if best["score_feasible"] is not False else math.nan
