@@ -33,7 +33,7 @@ def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd
     Columns: paper, claim, better, worse (methods here), settings, seeds, probability (that a run of the better is
     better), low, high (simultaneous), p, p_holm (over all rows, by the budget of claims), sample (whether defaults of
     the better were chosen on the spaces of these settings), verdict: supported, reversed,
-    not supported (an advantage of 0.05 over one half is excluded), or cannot be told.
+    not supported (an advantage of 0.05 over one half is excluded), or inconclusive.
 
     Args:
         workers: number of workers of the runs.
@@ -84,7 +84,7 @@ def _facts(comparison: Comparison, claim: Claim, pair: Pair) -> dict[str, Any]:
 def _verdict(pair: Pair) -> str:
     if pair.verdict:
         return "supported" if pair.verdict > 0 else "reversed"
-    return "not supported" if pair.interval[1] <= EQUIVALENT[1] else "cannot be told"
+    return "not supported" if pair.interval[1] <= EQUIVALENT[1] else "inconclusive"
 
 
 def _sample(comparison: Comparison, pair: Pair) -> str:
@@ -125,7 +125,7 @@ def _table(frame: pd.DataFrame) -> Table:
         "one), weighted as everywhere. p: after Holm's correction over all rows and times "
         f"{1 / CLAIMS:g}, for claims have {5 * CLAIMS:g} of the 5 % in which a report may err; the intervals hold "
         "together with all others of the report. supported: p < 0.05 and above 0.5; reversed: p < 0.05 and below; not "
-        "supported: no significant difference, and the interval excludes an advantage above 0.55; cannot be told: "
+        "supported: no significant difference, and the interval excludes an advantage above 0.55; inconclusive: "
         "everything else. in sample: defaults of the method were chosen on the search spaces of these settings; "
         "partly: on some of them; out of sample: on none. A claim was made on the paper's own benchmarks and budget."
     )
