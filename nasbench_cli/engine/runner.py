@@ -141,9 +141,8 @@ def _run_loop(
     workers.close()
     columns = to_columns(search.rows, len(benchmark.metrics))
     if len(objectives) > 1:
-        columns = with_shares(
-            columns, np.array(search.means).reshape(len(search.means), -1), benchmark, objectives, bounds
-        )
+        means = np.array(search.means).reshape(len(search.means), len(benchmark.metrics))  # there may be none
+        columns = with_shares(columns, means, benchmark, objectives, bounds)
     return columns, failure, log
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from nasbench.benchmarks import Benchmark, Level
 from nasbench.benchmarks.constraints import Bound
 from nasbench.cli.engine.runner import run
-from nasbench.methods import Method, MethodSpec
+from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from tests.nasbench_cli import toys
 
@@ -27,3 +29,22 @@ def trajectory(
 
 def named(values: list[int]) -> list[Level]:
     return [Level(epochs=value) for value in values]
+
+
+class Stepwise(Method):
+    """Trains each configuration up to 3, 9 and 27 epochs."""
+
+    needs_fidelity = True
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._space, self._rng = problem.space, rng
+        self._last: Observation | None = None
+
+    def ask(self) -> Proposal:
+        last = self._last
+        if last is None or last.level["epochs"] == 27:
+            return Proposal(self._space.sample(self._rng), Level(epochs=3))
+        return Proposal(last.configuration, Level(epochs=3 * last.level["epochs"]), last.trial)
+
+    def tell(self, observation: Observation) -> None:
+        self._last = observation

@@ -197,3 +197,9 @@ def test_what_an_expert_believes_of_a_list_of_numbers_is_proposed_first(name: st
         asked = method.ask()
         proposed = asked.configuration if isinstance(asked, Proposal) else asked
         assert proposed == believed
+
+
+def test_a_belief_about_a_number_moves_its_prior() -> None:
+    packed = CTPE(PROBLEM, np.random.default_rng(0), prior="rate=0.001+layers=7")._estimators()._dimensions.packed
+    assert packed.middle[[1, 3]].tolist() == pytest.approx([0.25, 6.5 / 99])
+    assert packed.spread[[1, 3]].tolist() == pytest.approx([SPREAD] * 2)

@@ -15,11 +15,11 @@ from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import MethodSpec, Problem, Proposal
 from nasbench.methods.fidelity.pasha import Crossings, is_same_order
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
 from nasbench.results import Trajectory
-from tests.methods.levels import named, trajectory
+from tests.methods.levels import Stepwise, named, trajectory
 from tests.nasbench_cli import toys
 
 
@@ -126,25 +126,6 @@ def test_a_bare_configuration_is_trained_to_the_end() -> None:
     assert set(found.columns["level"]) == {27}
     assert found.columns["trial"].tolist() == list(range(60))
     assert found.columns["spent"].tolist() == list(range(1, 61))
-
-
-class Stepwise(Method):
-    """Trains each configuration up to 3, 9 and 27 epochs."""
-
-    needs_fidelity = True
-
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
-        self._space, self._rng = problem.space, rng
-        self._last: Observation | None = None
-
-    def ask(self) -> Proposal:
-        last = self._last
-        if last is None or last.level["epochs"] == 27:
-            return Proposal(self._space.sample(self._rng), Level(epochs=3))
-        return Proposal(last.configuration, Level(epochs=3 * last.level["epochs"]), last.trial)
-
-    def tell(self, observation: Observation) -> None:
-        self._last = observation
 
 
 def test_pieces_of_a_training_have_one_seed_and_add_up_to_the_whole() -> None:

@@ -1,12 +1,16 @@
 """The baseline over the budget as papers compare it: wins, signed ranks, practical equivalence."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from nasbench.results.curves import Curves
 from nasbench.results.statistics import classical
-from tests.results.conftest import Fill, load_all, make_run, make_setup
+from nasbench.results.statistics.estimates import holm
+from tests.results.conftest import SETTING, Fill, load_all, make_run, make_setup
 
 
 def test_wins_losses_and_ties_are_the_baselines(curves: Curves) -> None:
@@ -57,3 +61,49 @@ def test_benchmarks_count_once_where_it_says_so(filled: Fill) -> None:
     assert row["p"] == row["floor"] == pytest.approx(stats.wilcoxon(np.full(9, 0.5)).pvalue)
     assert row["noisy"] == 9
     assert row["better"] > 0.9  # 2 units apart: four times the repetition noise
+
+
+@pytest.mark.parametrize(("count", "known"), [(4, False), (5, True)])
+def test_practical_equivalence_is_in_units_of_the_noise_and_said_at_the_end(
+    count: int, known: bool, filled: Fill
+) -> None:
+    noisy = replace(SETTING, noise=4.0)
+    runs = {
+        make_setup(method, bench=f"b{i}", setting=noisy): [make_run(0, [value] * 3)]
+        for method, value in (("a", 2.0), ("b", 4.0))
+        for i in range(count)
+    }
+    before, last = classical.compare(load_all(filled(runs)), 0, (1, 3)).to_dict("records")
+    assert math.isnan(before["equivalent"])
+    assert (last["equivalent"] > 0.9) == known
+
+
+def test_p_are_corrected_over_the_other_methods_and_one_sided_where_they_say_so(filled: Fill) -> None:
+    ends = {"a": [1.0] * 6, "b": [1.1, 1.2, 1.3, 1.4, 1.5, 0.9], "c": [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]}
+    runs = {
+        make_setup(method, bench=f"b{i}"): [make_run(0, [value])]
+        for method, own in ends.items()
+        for i, value in enumerate(own)
+    }
+    table = classical.compare(load_all(filled(runs)), 0, (1,))
+    for (_, row), own in zip(table.iterrows(), (ends["b"], ends["c"]), strict=True):
+        relative = (np.array(own) - 1) / np.maximum(own, 1)
+        assert row["p_greater"] == pytest.approx(stats.wilcoxon(relative, alternative="greater").pvalue)
+    for p in ("p", "p_greater", "p_benches"):
+        assert table[f"{p}_holm"].tolist() == pytest.approx(holm(table[p].to_numpy()))
+
+
+def test_a_benchmark_has_the_mean_of_its_constraints() -> None:
+    found = classical.benchmark_means(np.array([0.1, 0.3, 0.5, -0.2]), np.array(["p", "p", "q", "r"], object))
+    assert found.tolist() == pytest.approx([0.2, 0.5, -0.2])
+
+
+@pytest.mark.parametrize(("found_by_a", "noisy"), [(False, 5), (True, 6)])
+def test_settings_where_neither_found_anything_give_no_posterior(found_by_a: bool, noisy: int, filled: Fill) -> None:
+    runs = {
+        make_setup(method, bench=f"b{i}"): [make_run(0, [value], [i > 0 or (method == "a" and found_by_a)])]
+        for method, value in (("a", 2.0), ("b", 4.0))
+        for i in range(6)
+    }
+    (row,) = classical.compare(load_all(filled(runs)), 0, (1,)).to_dict("records")
+    assert (row["pairs"], row["noisy"]) == (6, noisy)

@@ -73,3 +73,8 @@ def test_part_shows_what_the_stored_means_say_and_draws_the_exact_front(tmp_path
 def test_one_objective_has_no_such_part(tmp_path: Path) -> None:
     nasbench.run("random", "nb201-cifar10", seeds=2, evals=10, store=tmp_path / "s")
     assert "fronts" not in nasbench.report(tmp_path / "s", out=tmp_path / "r").tables
+
+
+def test_a_front_of_one_point_is_measured_in_its_units() -> None:
+    found = quality(np.array([[2.0, 10.0]]), np.array([[1.0, 10.0]]), SCALES)
+    assert (found.igd_plus, found.epsilon, found.found) == (1, 1, 0)

@@ -14,6 +14,7 @@ from nasbench.results.parts.saved import part
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
+from nasbench.results.statistics import saving
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.saving import needed
 from tests.results.conftest import Fill, make_run, make_setup
@@ -55,6 +56,8 @@ def test_the_baseline_needs_as_long_as_the_speeds_say(stored: Store, method: str
     assert found.needed == pytest.approx(expected, rel=0.35)
     assert found.these[0] <= expected <= found.these[1]
     assert found.these[0] < found.needed < found.these[1]
+    assert found.new[0] < found.these[0]
+    assert found.these[1] < found.new[1]
 
 
 def test_a_budget_that_does_not_suffice_is_said(stored: Store) -> None:
@@ -94,3 +97,10 @@ def test_the_report_has_it_on_request(stored: Store, tmp_path: Path) -> None:
     report.write([stored], Request(tmp_path / "out", formats=("csv",), optional=("saved",), baseline="plain"))
     text = (tmp_path / "out" / "saved.csv").read_text(encoding="utf-8")
     assert text.splitlines()[0] == "method,after,needed,low,high,low_new,high_new"
+
+
+def test_one_half_is_passed_where_a_line_between_points_reaches_it() -> None:
+    points = np.array([1.0, 2.0, 3.0, 4.0])
+    at = {(0.2, 0.4, 0.6, 0.7): 2.5, (0.2, 0.5, 0.5, 0.5): 2, (0.7, 0.8, 0.9, 1): 1, (0.4, 0.4, 0.4, 0.4): math.inf}
+    for curve, expected in at.items():
+        assert saving._passes(points, np.array(curve)) == pytest.approx(expected)

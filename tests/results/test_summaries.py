@@ -14,6 +14,7 @@ from nasbench.results.curves import Curves
 from nasbench.results.parts import settings as of_settings
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
+from nasbench.results.scores import MEAN
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import Comparison
 from tests.results.conftest import FACTS, SETTING, Fill, load_all, make_run, make_setup
@@ -184,3 +185,25 @@ def test_several_stores_are_one_and_a_run_in_two_counts_once(filled: Fill, tmp_p
     curves = load_all(first, second)
     assert curves.methods == ("a", "b")
     assert sorted(curves.runs[curves.runs["method"] == 0]["seed"]) == [0, 1, 2]
+
+
+def test_a_score_of_zero_gives_no_infinite_luck(filled: Fill) -> None:
+    setting = dataclasses.replace(SETTING, score_oracle=0.0, score_worst=80.0)
+    runs = [make_run(seed, [1.0], scores=[(value, True)]) for seed, value in enumerate((0.0, 2.0))]
+    curves = load_all(filled({make_setup(setting=setting): runs}))
+    assert summaries.luck(curves, MEAN, 1.0)["optimism"].item() == 0.5
+
+
+def test_missing_test_metrics_are_left_out(filled: Fill) -> None:
+    runs = [make_run(seed, [3.0]) for seed in range(3)]
+    for run, value in zip(runs, (4.0, NAN, 8.0), strict=True):
+        run.columns["metrics"][:, 1] = [value]
+    setting = dataclasses.replace(SETTING, held_out=("time",))
+    (row,) = summaries.held_out(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
+    assert (row["runs"], row["q1"], row["median"]) == (2, 5.0, 6.0)
+
+
+def test_a_median_that_is_the_oracle_has_no_normalised_regret(filled: Fill) -> None:
+    flat = dataclasses.replace(SETTING, median=1.0)
+    curves = load_all(filled({make_setup(setting=flat): [make_run(0, [2.0])]}))
+    assert summaries.performance(curves, (1,))["normalised_regret"].isna().all()

@@ -90,3 +90,16 @@ def test_reached_is_the_weighted_mean_of_scores(filled: Fill) -> None:
     of = comparison.curves.runs["method"].to_numpy()
     expected = [np.clip(-np.log10(regret[of == m]) / 3, 0, 1).mean() for m in (0, 1)]
     assert targets.reached(comparison, (1.0,))[:, 0] == pytest.approx(expected)
+
+
+def test_settings_without_an_oracle_are_left_out_and_spaces_weigh_alike(filled: Fill) -> None:
+    ends = {"x1": 1.009, "x2": 1.09, "y1": 1.9, "z1": 1.9}
+    runs = {}
+    for bench, value in ends.items():
+        setting = dataclasses.replace(SETTING, family=bench[0], oracle=None if bench == "z1" else 1.0)
+        runs[make_setup("a", bench=bench, setting=setting)] = [make_run(0, [value])]
+    comparison = Comparison(load_all(filled(runs)), 0, (1.0,))
+    assert targets.reached(comparison, (1.0,))[0, 0] == pytest.approx(0.25 + 0.25 * 2 / 3 + 0.5 / 3)
+    assert targets.reached(comparison, (1.0,), "x")[0, 0] == pytest.approx(0.5 + 0.5 * 2 / 3)
+    assert targets.profiles(comparison, np.array([0.05]))[0, 0] == pytest.approx(0.5)
+    assert targets.table(comparison).weights.tolist() == pytest.approx([0.25, 0.25, 0.5])

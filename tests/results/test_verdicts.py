@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
 from nasbench.results.statistics.verdicts import Pair, corrected, judge, smallest_p
-from tests.results.conftest import load_all, make_run, make_setup
+from tests.results.conftest import SETTING, load_all, make_run, make_setup
 from tests.results.drawn_runs import PLACE, Fill, Values, compared, drawn, one_family_of_four, setups
 
 
@@ -419,3 +420,15 @@ def test_the_interval_of_a_single_setting_is_a_little_wider_than_its_seeds_say(f
     (pair,) = compared(filled, values).overall.pairs.values()
     squares = np.sum((literal(values, "a", "b").scores[0] - pair.these.value) ** 2)
     assert pair.these.error**2 == pytest.approx((max(squares, 0.5) + 0.25) / (12 * 11))
+
+
+def test_one_data_set_in_two_spaces_is_evidence_of_two_spaces(filled: Fill) -> None:
+    runs = {
+        make_setup(method, bench=space, setting=dataclasses.replace(SETTING, family="digits", space=space)): [
+            make_run(k, [1.0 + i + k / 10]) for k in range(6)
+        ]
+        for space in ("one", "two")
+        for i, method in enumerate("ab")
+    }
+    (pair,) = Comparison(load_all(filled(runs)), 0, (1.0,)).overall.pairs.values()
+    assert (pair.unit, pair.units) == ("spaces", 2)

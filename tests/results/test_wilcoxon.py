@@ -268,3 +268,7 @@ def test_one_method_has_no_such_tables(filled: Fill, tmp_path: Path) -> None:
     values = {"a": {("x", "b", "none"): [1.0 + s for s in range(6)]}}
     report.write([filled(setups(values))], Request(tmp_path / "out", formats=("csv",)))
     assert not (tmp_path / "out" / "wilcoxon.csv").exists()
+
+
+def test_with_ties_it_is_exact_up_to_thirteen_differences() -> None:
+    assert [signed_rank(np.ones(count)).is_exact for count in (13, 14)] == [True, False]

@@ -1,0 +1,89 @@
+"""What each variant of TPE takes for good, bad or unknown, and what its score counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import Bound, Evaluation
+from nasbench.methods import Observation
+from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled
+from nasbench.methods.tpe.sampler import Rules
+from nasbench.methods.tpe.splits import BAD, GOOD, OUT
+from tests.methods.tpe_grid import FAILED, GRID, SIZE, UPPER, problem, score, tell
+
+LOOSE = Bound(SIZE, 99.0, upper=True)
+
+
+def test_each_variant_has_its_rules() -> None:
+    scripts = Rules(24, joint=False, oldest_only=True, continuous_log=True)
+    for variant, rules in (("amended", Rules(48)), ("paper", Rules(24)), ("scripts", scripts)):
+        assert CTPE(problem(UPPER), np.random.default_rng(0), variant=variant)._estimators()._rules == rules
+    assert TPE(problem(UPPER), np.random.default_rng(0))._estimators()._rules == Rules(24, vanishing=True)
+    assert NaiveCTPE(problem(UPPER), np.random.default_rng(0))._estimators()._rules == Rules(24, relative=False)
+
+
+def test_before_anything_is_told_every_ask_is_a_uniform_draw() -> None:
+    method, rng = TPE(problem(), np.random.default_rng(3), initial=4), np.random.default_rng(3)
+    assert [method.ask() for _ in range(9)] == [GRID.sample(rng) for _ in range(9)]
+
+
+def test_lower_bounds_of_cheap_metrics_are_known_the_right_way_round() -> None:
+    large = Bound(SIZE, 6.0, upper=False)
+    informed = CTPE(problem(large), np.random.default_rng(0), knowledge=60)
+    informed.ask()
+    known = informed._estimators()
+    assert (known.groups(1)[1] == GOOD).tolist() == (known._levels[0, :60] >= 6).tolist()
+    refused = CTPE(problem(large), np.random.default_rng(0))
+    for a in (2, 5, 4):
+        refused.ask()
+        sizes = {"loss": math.nan, "size": float(a), "time": math.nan}
+        refused.tell(Observation((a, 0, 0), Evaluation(sizes, 0.0, "infeasible", "known"), False))
+    assert refused._estimators().groups(1)[1].tolist() == [BAD, GOOD, BAD]  # the nearest to the bound
+
+
+def test_a_pending_evaluation_is_bad_for_the_objective_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = CTPE(problem(UPPER), np.random.default_rng(0), pending="bad", initial=8)
+    for configuration in [method.ask() for _ in range(8)]:
+        tell(method, configuration, score(configuration), (UPPER,))
+    seen, suggest = [], compiled.suggest
+
+    def spied(*arguments: Any) -> Any:
+        seen.append(arguments[4].copy())
+        return suggest(*arguments)
+
+    monkeypatch.setattr(compiled, "suggest", spied)
+    for _ in range(3):
+        method.ask()
+    assert [groups[:, 8:].tolist() for groups in seen] == [[[BAD] * n, [OUT] * n] for n in range(3)]
+
+
+def test_what_is_merely_known_says_nothing_of_the_hard_constraint() -> None:
+    method = CTPE(problem(UPPER), np.random.default_rng(0), knowledge=50)
+    method.tell(Observation(method.ask(), FAILED, False))
+    tell(method, (1, 1, 1), score((1, 1, 1)), (UPPER,))
+    assert method._estimators().groups(1)[2].tolist() == [OUT] * 50 + [BAD, GOOD]
+
+
+def test_what_is_out_of_a_metric_does_not_count_in_its_quantile() -> None:
+    plain, informed = (CTPE(problem(LOOSE), np.random.default_rng(0), knowledge=k) for k in (0, 50))
+    rng = np.random.default_rng(5)
+    for configuration in [GRID.sample(rng) for _ in range(30)]:
+        for method in (plain, informed):
+            method.ask()
+            tell(method, configuration, score(configuration), (LOOSE,))
+    assert informed.acquisition(list(GRID)).tolist() == plain.acquisition(list(GRID)).tolist()
+
+
+def test_to_the_naive_method_a_constraint_that_all_satisfy_still_counts() -> None:
+    bound = NaiveCTPE(problem(LOOSE), np.random.default_rng(0))
+    free = NaiveCTPE(problem(), np.random.default_rng(0), variant="paper")
+    rng = np.random.default_rng(5)
+    for configuration in [GRID.sample(rng) for _ in range(30)]:
+        for method in (bound, free):
+            method.ask()
+            tell(method, configuration, score(configuration), (LOOSE,))
+    assert np.ptp(bound.acquisition(list(GRID)) - free.acquisition(list(GRID))) > 1
