@@ -287,7 +287,7 @@ def _objective(benchmark: Benchmark, name: str) -> Metric:
 
 
 def constrainable(benchmark: Benchmark) -> tuple[str, ...]:
-    """Names of the metrics that a constraint may bound: all but the objective and those of a test split."""
+    """Names of the metrics to suggest for constraints: all but the objective and those of a test split."""
     return tuple(metric.name for metric in benchmark.metrics[1:] if not metric.held_out)
 
 

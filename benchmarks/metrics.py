@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -53,7 +54,7 @@ class Metric:
 
 def sounds_held_out(name: str) -> bool:
     """Whether a name suggests held-out data: `ori-test`, `Test`, `holdout`."""
-    return any(word in name.lower() for word in ("test", "holdout", "hold-out", "held"))
+    return re.search(r"(?<![a-z])(test|hold-?out|held)", name.lower()) is not None
 
 
 class Values(Mapping[str, float]):

@@ -81,11 +81,15 @@ class BenchmarkSpec:
         return benchmark if self.fidelity is None else abilities.at(benchmark, self.fidelity)
 
 
+_ATTRIBUTES = ("name", "family", "space", "metrics", "source", "licence", "checksum")
+
+
 @cache
 def open_benchmark(name: str) -> Benchmark:
     """The benchmark called `name`, opened once per process.
 
-    Raises UsageError if it does not exist, cannot be opened, or has an objective that is measured on a test split.
+    Raises UsageError if it does not exist, cannot be opened, lacks an attribute, or has an objective that is maximised
+    or measured on a test split.
     """
     spec = BenchmarkSpec.parse(name)
     try:
@@ -94,8 +98,19 @@ def open_benchmark(name: str) -> Benchmark:
         raise
     except Exception as error:
         raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
+    lacking = [a for a in _ATTRIBUTES if not hasattr(benchmark, a)]
+    if lacking:
+        raise UsageError(f"benchmark {name} has no {lacking[0]}: every benchmark sets {', '.join(_ATTRIBUTES)}")
     if benchmark.name != name:
         raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
+    names = [metric.name for metric in benchmark.metrics]
+    if len(set(names)) < max(1, len(names)):
+        raise UsageError(f"benchmark {name} needs metrics with different names, not {', '.join(names) or 'none'}")
+    if not benchmark.objective.minimize:
+        raise UsageError(
+            f"{name} maximises {benchmark.objective.name}, and objectives are minimised: let it return the negative "
+            "or the complement"
+        )
     if benchmark.objective.held_out:
         raise UsageError(
             f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "

@@ -79,7 +79,8 @@ EVERYTHING = Selection()
 def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked: Mapping[str, str]) -> tuple[str, ...]:
     """The labels of some methods, in their order: the user's, else those of suites, else the methods' names.
 
-    Raises StoreError if the user labels a method without runs, or if two methods would have the same label.
+    Raises StoreError if the user labels a method without runs, if a label is not one line of text, or if two methods
+    would have the same one.
     """
     for spec in asked:
         if spec not in methods:
@@ -91,6 +92,9 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
     for labels in (*suites, asked):
         known |= labels
     names = tuple(known.get(method, method) for method in methods)
+    for name in names:
+        if not name.strip() or not name.isprintable():
+            raise StoreError(f"a method cannot be labelled {name!r}: a label is one line of text")
     doubles = sorted({label for label in names if names.count(label) > 1})
     if doubles:
         raise StoreError(f"two methods would be called {doubles[0]!r}: give one of them another --label")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -53,11 +54,17 @@ def read(path: Path, target: str) -> CsvData:
 
     check_regular(path)
     try:
-        frame = pd.read_csv(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are longer than the first line
+            frame = pd.read_csv(path, index_col=False)
+    except pd.errors.ParserWarning:
+        raise UsageError(f"{path} has more columns than names in its first line: name them all") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+    if str(frame.columns[0]).startswith("Unnamed: "):
+        raise UsageError(f"{path} has a column without a name: give it one in the first line, or leave it out")
     if target not in frame.columns:
         raise unknown(f"column of {path}", target, list(map(str, frame.columns)))
     texts = [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]

@@ -23,7 +23,7 @@ def read(path: Path) -> str:
     if len(content) > _LARGEST:
         raise UsageError(f"{path} has more than {_LARGEST:,} bytes: it is too large for a file written by hand")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a text file (UTF-8)") from None
 

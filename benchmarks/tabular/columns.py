@@ -70,6 +70,8 @@ def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarr
 def _metric(name: str, column: str, unit: str, data: Path) -> Metric:
     if not re.fullmatch(METRIC_NAME, name):
         raise UsageError(f"metric name {name!r} must be a letter, then letters, digits, _, . or -: add a --prefix")
+    if not unit.isprintable():
+        raise UsageError(f"a unit is one line of text, not {unit!r}")
     if sounds_held_out(column) or sounds_held_out(name):
         raise UsageError(
             f"{column} of {data} sounds like a score on a test split, which no search may see: columns are costs and "

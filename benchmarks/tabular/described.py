@@ -75,7 +75,7 @@ def describe(data: Path, spec: Path) -> Described:
     """
     problems = Problems(str(spec))
     facts = read_specification(spec, problems)
-    facts["metric"][:1] = map(minimised, facts["metric"][:1])
+    facts["metric"] = [minimised(m) if not i or "complement_of" in m else m for i, m in enumerate(facts["metric"])]
     header: list[str] = []
     with problems.collecting():
         header = column_names(data)
@@ -118,7 +118,7 @@ def _frame(facts: dict[str, Any], header: list[str], data: Path, spec: Path, pro
     frame = pd.DataFrame()
     with problems.collecting():
         frame = read_columns(data, there, texts_of(facts) & there.keys(), header) if there else frame
-        frame = extracted(frame, {c: p for c, p in facts.get("extract", {}).items() if c in frame}, data)
+        frame = extracted(frame, {c: p for c, p in facts.get("extract", {}).items() if c in frame}, header, data)
     return frame
 
 
@@ -145,6 +145,8 @@ def _measured(
             metric = metric_of(entry, spec)
             if number == 0 and metric.split is None:
                 raise UsageError(f"the objective {metric.name} of {spec} needs a split: on which data is it measured?")
+            if number == 0 and metric.cheap:
+                raise UsageError(f"the objective {metric.name} of {spec} is not known before training: leave cheap out")
             if number == 0:
                 check_objective(facts.get("name", spec.name), metric)
             metrics[number] = metric
@@ -180,6 +182,9 @@ def _check_cost(described: Described, data: Path) -> None:
     """Raises UsageError if the cost of an evaluation is not a valid number of seconds."""
     cost: str | float | None = described.facts.get("cost")
     columns = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
+    units = {metric.name: metric.unit for metric in described.metrics.values()}
+    if units.get(str(cost), "s") not in {"", "s"}:
+        raise UsageError(f"the cost {cost} of {data} is in {units[str(cost)]}: the clock counts seconds")
     told = described.last & np.isfinite(described.columns[0])
     if isinstance(cost, int | float):
         columns["cost"], cost = np.full(len(told), float(cost)), "cost"
@@ -240,7 +245,10 @@ def _levels_in(
 def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec: Path) -> Hyperparameter:
     column = frame[facts.get("column", facts["name"])]
     if column.isna().any():
-        raise UsageError(f"{column.name} has no value in row {row_of(column.isna())}: a hyper-parameter always has one")
+        raise UsageError(
+            f"{column.name} has no value in row {row_of(column.isna())}: a hyper-parameter always has one (empty "
+            "cells, NA and null are none)"
+        )
     kind, name, log = facts["kind"], facts["name"], facts.get("log", False)
     if kind != "categorical" and not pd.api.types.is_numeric_dtype(column):
         numbers = pd.to_numeric(column, errors="coerce")
@@ -266,6 +274,8 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
     if kind == "ordinal":
         return Ordinal(name, values, log)
     if kind == "float":
+        if min(values) == max(values):
+            raise UsageError(f"{name} has one value only, {values[0]} ({spec}): leave it out, or make it ordinal")
         return Float(name, float(min(values)), float(max(values)), log)
     if any(value != int(value) for value in values):
         raise UsageError(f"{name} is integer in {spec}, but not all of its values are: {values[:5]}")

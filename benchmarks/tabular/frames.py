@@ -147,13 +147,16 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     return frame
 
 
-def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], data: Path) -> pd.DataFrame:
+def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], header: list[str], data: Path) -> pd.DataFrame:
     """Adds the named groups of patterns as new columns of text.
 
     Args:
         frame: the columns of the file.
         patterns: column → regular expression with named groups.
+        header: the names of all columns of the file.
         data: the file, for messages.
+
+    Raises UsageError for a row that does not match, or a group that is called like a column.
     """
     for column, pattern in patterns.items():
         parts = frame[column].astype(str).str.extract(pattern)
@@ -162,6 +165,9 @@ def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], data: Path) -> p
             raise UsageError(
                 f"{column} of {data} does not match its pattern in row {row_of(bad)}: {frame[column][bad].iloc[0]!r}"
             )
+        taken = [name for name in parts.columns if name in header]
+        if taken:
+            raise UsageError(f"the pattern of {column} makes {taken[0]}, and {data} has a column of that name")
         frame[parts.columns] = parts
     return frame
 

@@ -75,6 +75,8 @@ class TableData:
     """The reason of such an evaluation."""
     search_space: str = ""
     """See `Benchmark.search_space`."""
+    left_out: int = 0
+    """Trainings in the file that lack a value of the objective, of configurations that have others."""
 
 
 class ImportedTable(TabularBenchmark, blockwise=True):

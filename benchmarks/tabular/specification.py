@@ -108,12 +108,14 @@ def _check_metrics(facts: dict[str, Any], spec: Path) -> None:
         raise UsageError(f"{spec} gives two metrics the same name: {', '.join(names)}")
     if names and isinstance(facts.get("cost"), str) and facts["cost"] not in names:
         raise unknown(f"metric as the cost in {spec}", facts["cost"], names)
+    if "cost" in names and not isinstance(facts.get("cost", ""), str):
+        raise UsageError(f'{spec} has a metric called cost: cost = "cost" takes it, or give it another name')
 
 
 def columns_of(facts: dict[str, Any]) -> dict[str, str]:
     """The columns of the file that are needed → their purposes; without those that `extract` patterns make.
 
-    Raises UsageError for an invalid pattern.
+    Raises UsageError for an invalid pattern, or for a column that is a hyper-parameter and something else.
     """
     wanted = {}
     made: set[str] = set()
@@ -121,10 +123,19 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about the meaning of a pattern in later versions of Python
-                made |= set(re.compile(pattern).groupindex)
+                groups = set(re.compile(pattern).groupindex)
         except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise UsageError(f"the pattern that extracts from {column} is not a regular expression: {error}") from None
+        if not groups:
+            raise UsageError(f"the pattern that extracts from {column} has no named group, as in (?P<operation>[a-z]+)")
+        made |= groups
         wanted[column] = "extract"
+    chosen = [entry.get("column", entry["name"]) for entry in facts["hyperparameter"]]
+    others = [m.get("column", m["name"]) for m in facts["metric"]]
+    others += [facts[key] for key in ("repetition", "epoch") if key in facts]
+    twice = [column for place, column in enumerate(chosen) if column in [*chosen[:place], *others]]
+    if twice:
+        raise UsageError(f"the column {twice[0]} is a hyper-parameter, and something else too")
     for section in ("hyperparameter", "metric"):
         for entry in facts[section]:
             column = entry.get("column", entry["name"])
@@ -137,8 +148,8 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def texts_of(facts: dict[str, Any]) -> set[str]:
-    """The columns of hyper-parameters whose values are texts in the specification."""
-    return {
+    """The columns of hyper-parameters whose values are texts in the specification, and those that patterns read."""
+    return set(facts.get("extract", {})) | {
         h.get("column", h["name"])
         for h in facts["hyperparameter"]
         if h.get("values") and all(isinstance(value, str) for value in h["values"])

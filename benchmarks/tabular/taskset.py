@@ -43,7 +43,7 @@ def read_task(path: Path) -> TableData:
     try:
         points = np.array([[_setting(record["hp"], h.name) for h in _RANGES] for record in records])
         losses = np.array([[record[split]["loss"] for split in SPLITS] for record in records], float)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"{path} is not a task of TaskSet's Adam with eight parameters: {type(error).__name__}: {str(error)[:120]}"
         ) from None

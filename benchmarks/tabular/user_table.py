@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces import Categorical, FiniteSpace, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.network_grids import grid
@@ -40,7 +40,8 @@ def read_table(data: Path, spec: Path) -> TableData:
         metrics.append(Metric("cost", "s", description="of an evaluation, as the specification says"))
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
-    slots = _slots(frame, facts, rows, at, last & np.isfinite(columns[0]), data)
+    known = np.isfinite(columns[0])
+    slots = _slots(frame, facts, rows, at, last & known, data)
     ends = slots[slots["last"]]
     shape = (space.size, int(slots["number"].max()) + 1)
     values = np.full((*shape, len(columns)), np.nan)
@@ -56,6 +57,7 @@ def read_table(data: Path, spec: Path) -> TableData:
             curves[ends["row"], ends["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
                 ends["place"]
             ]
+    _check_values(values, metrics, data)
     _check_absent(values, metrics[0], space, facts, data, spec)
     return TableData(
         facts["name"],
@@ -71,6 +73,7 @@ def read_table(data: Path, spec: Path) -> TableData:
         levels if along else (),
         absent=MISSING[facts.get("missing", "invalid")],
         search_space=facts.get("search_space", ""),
+        left_out=int(np.isin(rows[last & ~known], rows[last & known]).sum()),
     )
 
 
@@ -94,14 +97,7 @@ def _space(described: Described, data: Path, spec: Path) -> tuple[FiniteSpace, n
             f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {there:,} of them: "
             'a grid has most of its rows; with space = "listed" the rows are the space'
         )
-    return space, _grid_rows(space, coordinates)
-
-
-def _grid_rows(space: GridSpace, coordinates: Sequence[np.ndarray]) -> np.ndarray:
-    rows = np.zeros(len(coordinates[0]), np.int64)
-    for choices, size in zip(coordinates, space.sizes, strict=True):
-        rows = rows * size + choices
-    return rows
+    return space, np.ravel_multi_index(tuple(coordinates), space.sizes)
 
 
 def _slots(
@@ -133,6 +129,21 @@ def _slots(
         raise UsageError(f"{data} has no value of {facts['metric'][0]['name']} at all")
     keys["place"], keys["last"] = np.arange(len(keys)), known
     return keys.merge(kept[[*_ALONG, "number"]], on=_ALONG)
+
+
+def _check_values(values: Array, metrics: list[Metric], data: Path) -> None:
+    """Raises UsageError for a metric without any value, or a cheap one that differs between repetitions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of configurations without a value
+        low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+    for metric, least, most in zip(metrics, low.T, high.T, strict=True):
+        if not np.isfinite(least).any():
+            raise UsageError(f"{data} has no value of {metric.name} at all")
+        if metric.cheap and (most > least).any():
+            raise UsageError(
+                f"{metric.name} of {data} differs between repetitions of a configuration: it is not known before "
+                "training, so leave cheap out"
+            )
 
 
 def _check_absent(

@@ -222,6 +222,13 @@ def save_table(table: imported.TableData) -> None:
         f"{np.nanmin(objective):.6g} to {np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench "
         f"show {table.name}` says more"
     )
+    if table.left_out:
+        trainings = count(table.left_out, "training")
+        click.echo(
+            f"notice: {trainings} without a value of {table.metrics[0].name} left out: an evaluation draws from the "
+            "other repetitions",
+            err=True,
+        )
     if before not in ("", imported.open_imported(table.name).checksum):
         click.echo(f"notice: it replaces an earlier {table.name}: runs on that table are stale now", err=True)
 

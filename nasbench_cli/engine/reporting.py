@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
@@ -50,12 +50,15 @@ def asked_report(
     strange = [name for name in formats if name not in FORMATS]
     if strange:
         raise unknown("format", strange[0], FORMATS)
-    if checkpoints is not None:
-        checkpoints = checkpoints if isinstance(checkpoints, str) else ",".join(map(str, checkpoints))
+    if checkpoints is not None and not isinstance(checkpoints, str):
+        points = checkpoints if isinstance(checkpoints, Iterable) else [checkpoints]
+        checkpoints = ",".join(map(str, points))
     _refuse_shared({"--out": _path(out), "--paper": _path(paper), "--ioh": _path(ioh), "--optuna": _path(optuna)})
     if figure_width is not None and paper is None:
         raise UsageError("--figure-width is of the figures that --paper DIR writes: give --paper too")
-    pairs = label.items() if isinstance(label, Mapping) else map(_label, several(label))
+    pairs = list(label.items() if isinstance(label, Mapping) else map(_label, several(label)))
+    if not all(isinstance(word, str) for pair in pairs for word in pair):
+        raise UsageError(f"a label maps a method to its short name, both texts, not {dict(pairs)}")
     return Request(
         Path(out),
         None if baseline is None else method_label(baseline),
@@ -105,7 +108,7 @@ def _refuse_shared(targets: Mapping[str, Path | None]) -> None:
 
 def _inches(text: str) -> float:
     """A length in inches. Raises UsageError if it is malformed, or wider than a page."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm|mm|pt)", text.strip())
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm|mm|pt)", str(text).strip())
     inches = float(match[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}[match[2]] if match else 0.0
     if not 1.5 <= inches <= 12:
         raise UsageError(f"figure width {text!r} must be a length from 1.5in to 12in, for example 3.3in or 84mm")

@@ -46,7 +46,7 @@ class Reference:
 def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tuple[Bound, ...]) -> Reference | None:
     """The exact front of a table under constraints, by the means over repetitions; None where no table knows it.
 
-    Raises UsageError if no configuration is feasible by its means.
+    Raises UsageError if no configuration is feasible by its means, or an objective without a logarithm is to have one.
     """
     if not isinstance(benchmark, KnowsAllMeans):
         return None
@@ -61,6 +61,12 @@ def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tupl
     if not len(values):
         limits = " and ".join(map(str, bounds)) or "every objective has a value"
         raise UsageError(f"no configuration of {benchmark.name} has means by which {limits}: there is no front")
+    for metric, column in zip(objectives, values.T, strict=True):
+        if metric.log and (column <= 0).any():
+            raise UsageError(
+                f"{metric.name} of {benchmark.name} counts by its logarithm, because it has the unit {metric.unit}, "
+                f"and is {column.min():g} somewhere: leave its unit out where differences count"
+            )
     points = losses(objectives, values)
     front = Front.of(points)
     alone = np.prod(np.maximum(1.0 - front.scaled(points), 0.0), axis=1)

@@ -18,7 +18,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, UsageError, abilities, open_benchmark
+from nasbench.benchmarks import (
+    BENCHMARKS,
+    Benchmark,
+    BenchmarkSpec,
+    Evaluation,
+    Metric,
+    UsageError,
+    abilities,
+    open_benchmark,
+)
 from nasbench.benchmarks.abilities import Canonical
 from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
@@ -27,7 +36,7 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.benchmarks.tabular.specification import PLACE, metric_of
 from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
@@ -38,6 +47,7 @@ from nasbench.results.store import disk
 
 _MOST = 100_000  # configurations of a table without --sample
 
+_NUMBERS = ("class", "repetition")  # columns: of configurations that share evaluations, and of their seeds
 _COST = Metric("evaluation_time", "s", description="wall time of the whole evaluation")
 
 
@@ -139,6 +149,7 @@ def tabulate(
     name = name if epochs is None else replace(spec, fidelity=epochs).label
     benchmark = _opened(name)
     flat = _grid(benchmark)
+    _check_importable(benchmark, flat, out)
     same = benchmark.canonical if isinstance(benchmark, Canonical) else lambda c: c
     chosen = {c: same(c) for c in _configurations(benchmark, flat, sample)}
     classes = list(dict.fromkeys(chosen.values()))
@@ -235,6 +246,29 @@ def _grid(benchmark: Benchmark) -> Flat:
     return flat
 
 
+def _columns(benchmark: Benchmark) -> tuple[list[Metric], str]:
+    """The metrics of the table, and the name of the one that is its cost."""
+    if isinstance(benchmark, TrainingCurves | LearnerCurves):
+        return [*benchmark.metrics], benchmark.cost
+    return [*benchmark.metrics, _COST], _COST.name
+
+
+def _check_importable(benchmark: Benchmark, flat: Flat, out: Path) -> None:
+    """Raises UsageError, before anything is trained, if the table could not be imported."""
+    metrics, _ = _columns(benchmark)
+    for entry in _sections(metrics):
+        metric_of(entry, Path(f"{out}.toml"))
+    if metrics[0].split is None:
+        raise UsageError(
+            f"a table says on which split its objective is measured: let {benchmark.name} call it valid-"
+            f'{metrics[0].name}, with split="valid"'
+        )
+    names = [*(h.name for h in flat.hyperparameters), *_NUMBERS, *(metric.name for metric in metrics)]
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise UsageError(f"two columns of the table of {benchmark.name} would be called {twice[0]}: rename one")
+
+
 def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> list[Configuration]:
     size = _size(flat)
     if sample is None:
@@ -277,23 +311,20 @@ def _evaluate(name: str, task: Task) -> Evaluation:
 
 
 def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> None:
-    metrics, cost = [*benchmark.metrics], _COST.name
-    if isinstance(benchmark, TrainingCurves | LearnerCurves):
-        cost = benchmark.cost
-    else:
-        metrics.append(_COST)
+    metrics, cost = _columns(benchmark)
     names = [h.name for h in flat.hyperparameters]
     good = [row for row in made if row.evaluation.status == "ok"]
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([*names, "class", "repetition", *(metric.name for metric in metrics)])
+    rows.writerow([*names, *_NUMBERS, *(metric.name for metric in metrics)])
     for configuration, repetition, number, evaluation in good:
         values = json.loads(configuration)
         scores = (*evaluation.metrics.values(), evaluation.cost)[: len(metrics)]
         rows.writerow([*(values[name] for name in names), number, repetition, *scores])
     disk.write(Path(f"{out}.csv"), text.getvalue().encode())
+    name = re.sub("[/@:]", "-", benchmark.name)
     facts = {
-        "name": re.sub("[/@:]", "-", benchmark.name),
+        "name": f"{name}-table" if BENCHMARKS.is_taken(name) else name,
         "family": benchmark.family,
         "search_space": benchmark.search_space,
         "source": f"nasbench tabulate {benchmark.name}: {_counted(made)}; {benchmark.source}",

@@ -60,10 +60,11 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Set
             under_way = f"; {begun} of them under way (--partial)" if begun else ""
             yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which{under_way}"
         stale = sorted({c.setup.bench for c in setups if c.stale})
+        which = f"; `nasbench status {store.folder}` says which"
         if stale:
             yield (
                 f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, other rules, or another "
-                f"version of a method than this installation has; `nasbench status {store.folder}` says which"
+                f"version of a method than this installation has{'' if store.folder.is_file() else which}"
             )
 
 
@@ -170,7 +171,7 @@ def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Ite
         else:
             why = ""
         same = listed([names[m] for m in kind])
-        yield f"{same} are identical: all their runs are the same, so they count as one method in ranks{why}"
+        yield f"{same} have the same incumbents after every evaluation, so they count as one method in ranks{why}"
     for kind in without.kinds if without else ():
         if len(kind) > 1 and kind not in comparison.overall.kinds:
             same = listed([names[m] for m in kind])

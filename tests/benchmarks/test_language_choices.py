@@ -161,6 +161,11 @@ def test_priors_are_what_random_search_draws_by() -> None:
         Program(lambda: op("a", x=ordinal([1, 2], prior=[1])))
 
 
+def test_a_choice_without_a_part_is_one_sentence() -> None:
+    with pytest.raises(ProgramError, match="there is no part for the choice 2 among 2 parts"):
+        list(Program(lambda: siso_or([lambda: op("a"), lambda: op("b")], D([1, 2], name="which"))))
+
+
 def test_names_inside_repeats_and_of_shared_choices_say_what_they_are() -> None:
     def write() -> Part:
         filters = ordinal([8, 16, 32, 64, 128])

@@ -46,6 +46,7 @@ def test_columns_are_standardised_by_the_training_split(houses: Path) -> None:
             "price",
             "has missing values, 4 of them, the first in column b",
         ),
+        (lambda f: f.rename(columns={"a": "Unnamed: 0"})[["Unnamed: 0", "b", "price"]], "price", "without a name"),
         (lambda f: f, "prize", "unknown column of .*'prize'.*did you mean price"),
         (lambda f: f.head(20), "price", "too few rows or columns, 20 and 5: it needs 50 rows and 2 columns or more"),
         (lambda f: f[["price"]], "price", "has too few rows or columns, 300 and 1"),
@@ -68,6 +69,12 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
         BenchmarkSpec.parse("svm:file.csv:y")
     with pytest.raises(UsageError, match="name the file and the column to predict"):
         BenchmarkSpec.parse("mlp:file.csv")
+
+
+def test_rows_longer_than_the_first_line_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},{i},5\n" for i in range(60)))
+    with pytest.raises(UsageError, match="has more columns than names in its first line"):
+        read(tmp_path / "t.csv", "b")
 
 
 def test_a_path_may_have_an_at_sign_and_a_colon(houses: Path, tmp_path: Path) -> None:

@@ -1,8 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from nasbench.benchmarks import BenchmarkSpec, UsageError, open_benchmark
+from nasbench.benchmarks import (
+    BENCHMARKS,
+    Benchmark,
+    BenchmarkSpec,
+    Evaluation,
+    Level,
+    Metric,
+    UsageError,
+    open_benchmark,
+)
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
+from tests.conftest import Lend
 
 
 @pytest.mark.parametrize(
@@ -52,3 +65,36 @@ def test_a_name_that_means_nothing_is_one_sentence(text: str, sentence: str) -> 
 def test_a_benchmark_is_opened_once_per_process() -> None:
     assert open_benchmark("digits/nasbench201@2") is open_benchmark("digits/nasbench201@2")
     assert BenchmarkSpec.parse("digits@2").open() is not BenchmarkSpec.parse("digits@2").open()
+
+
+class Plain(Benchmark):
+    """Its objective is a distance."""
+
+    name, family, source, licence, checksum = "plain", "plain", "made here", "MIT", "plain-1"
+    space = GridSpace([Ordinal("a", (1, 2))])
+    metrics: tuple[Metric, ...] = (Metric("distance", ""),)
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        return Evaluation({"distance": 1.0}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "sentence"),
+    [
+        ("metrics", (Metric("score", "", minimize=False),), "plain maximises score, and objectives are minimised"),
+        ("metrics", (), "benchmark plain needs metrics with different names, not none"),
+        ("metrics", (Metric("a", ""), Metric("a", "s")), "needs metrics with different names, not a, a"),
+        ("licence", None, "benchmark plain has no licence: every benchmark sets name, family"),
+    ],
+)
+def test_a_benchmark_that_lacks_something_is_refused(
+    attribute: str, value: object, sentence: str, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lend(BENCHMARKS, "plain", Plain)
+    assert open_benchmark.__wrapped__("plain").name == "plain"
+    if value is None:
+        monkeypatch.delattr(Plain, attribute)
+    else:
+        monkeypatch.setattr(Plain, attribute, value)
+    with pytest.raises(UsageError, match=sentence):
+        open_benchmark.__wrapped__("plain")

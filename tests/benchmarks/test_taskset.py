@@ -179,6 +179,7 @@ def test_a_diverged_training_costs_the_points_up_to_its_divergence(tmp_path: Pat
         (lambda r: [*r[:2], {**r[2], "valid": {"loss": [1.0]}}], "not a task of TaskSet"),
         (lambda r: [*r[:2], {**r[2], "valid": {"loss": ["x"] * 51}}], "not a task of TaskSet"),
         (lambda r: [*r, r[0]], "one configuration twice"),
+        (lambda r: [*r[:2], {**r[2], "valid": {"loss": [10**400] * 51}}], "not a task of TaskSet"),
         (lambda r: [*r, {**r[0], "hp": r[0]["hp"] | {"learning_rate": 100.0}}], "leaves its range"),
         (lambda r: [{**r[0], "valid": {"loss": [math.nan] * 51}}], "no completed training"),
     ],

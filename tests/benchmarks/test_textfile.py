@@ -80,6 +80,11 @@ def test_whole_numbers_have_64_bits(number: int) -> None:
             parse(Path("file"), text)
 
 
+def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_bytes(b"\xef\xbb\xbfa = 1\n")
+    assert textfile.read(tmp_path / "file.toml") == "a = 1\n"
+
+
 def test_what_people_write_is_read() -> None:
     text = "# don't\n[a.b.'c d']\ne = [0.1, 0.2, 3.4]\nf = 'a.b.c'\n"
     text += f"g = {[i / 7 for i in range(1000)]}\nh = '{'.'.join('word' for _ in range(200))}'\n"

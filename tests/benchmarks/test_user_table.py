@@ -171,8 +171,8 @@ def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
         (CSV.replace(",", ";"), SPEC, "has one column only, .*: is the separator a comma"),
         (CSV, SPEC.replace('"mine"', '"Mine"'), "must be a letter, then up to 59 letters"),
         (
-            CSV.replace("act,", "time,", 1),
-            SPEC.replace('"act"', '"act"\ncolumn = "time"', 1),
+            CSV.replace("test,time", "time,time", 1),
+            SPEC.replace('column = "test"', 'column = "time"', 1),
             "two columns called time",
         ),
         (CSV.replace("0.1,relu,1", "0.1,,1"), SPEC, "act has no value in row 1"),

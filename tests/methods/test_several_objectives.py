@@ -160,7 +160,6 @@ def test_c_motpe_without_enough_feasible_observations_uses_the_constraints_alone
     assert set(sampler.groups(1)[0].tolist()) == {1}
 
 
-@pytest.mark.slow
 def test_weighted_densities_are_mixtures_with_these_weights() -> None:
     dims = Dimensions(GRID.as_flat().hyperparameters, GRID.as_flat().conditions)
     sampler = Sampler(GRID.as_flat(), [], Rules())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nasbench.results import Store
+import nasbench as front
+from nasbench.benchmarks import UsageError
+from nasbench.results import Store, StoreError
 from tests.conftest import Printed
 
 Command = Callable[..., Printed]
@@ -85,3 +88,22 @@ labels = {{ "{EVOLUTION}" = "small population" }}
     wrong = nasbench("run", "--suite", suite, "--store", tmp_path / "s")
     assert wrong.code == 2
     assert "mine.toml, line 5: labels: " in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"checkpoints": 0}, "a checkpoint must be at least 1, not 0"),
+        ({"checkpoints": 5.5}, "checkpoints '5.5' must be evaluation counts"),
+        ({"label": {"random": 3}}, "a label maps a method to its short name, both texts"),
+        ({"label": {"random": ""}}, "a method cannot be labelled '': a label is one line of text"),
+        ({"label": {"random": "a\nb"}}, r"a method cannot be labelled 'a\\nb'"),
+        ({"paper": "p", "figure_width": 3}, "figure width 3 must be a length from 1.5in to 12in"),
+    ],
+)
+def test_from_python_other_types_are_one_sentence(
+    options: dict[str, Any], said: str, small_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((UsageError, StoreError), match=said):
+        front.report(small_store.folder, out="r", **options)

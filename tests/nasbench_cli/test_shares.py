@@ -120,6 +120,15 @@ def test_objectives_that_cannot_be_are_refused() -> None:
         reference(table, ("valid-error", "speed"), "time<=0")
 
 
+def test_an_objective_on_a_log_scale_has_no_values_of_zero() -> None:
+    table = small()
+    means = table.all_means().copy()
+    means[3, 2] = 0.0
+    table.all_means = lambda: means  # type: ignore[method-assign]
+    with pytest.raises(UsageError, match="time of small counts by its logarithm, because it has the unit s, and is 0"):
+        shares.reference(table, (METRICS[0], METRICS[2]), ())
+
+
 def test_no_table_has_no_front() -> None:
     bench = open_benchmark("synthetic-cnn")
     assert shares.reference(bench, bench.metrics[:2], ()) is None

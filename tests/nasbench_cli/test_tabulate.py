@@ -11,13 +11,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import Evaluation, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric, open_benchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.commands import progress
 from nasbench.cli.engine.tabulate import tabulate
-from tests.conftest import Printed
+from tests.conftest import Lend, Printed
+from tests.nasbench_cli import toys
 from tests.nasbench_cli.digit_tables import BENCH, records
 
 pytest.importorskip("torch")
@@ -240,3 +241,51 @@ def test_shards_that_run_at_the_same_time_are_one_table(
     content = (tmp_path / "a table.csv").read_bytes()
     assert b"\r" not in content
     assert content.count(b"\n") == 13
+
+
+class Split(toys.Live):
+    """A live benchmark of one's own, whose objective says its split."""
+
+    metrics = (Metric("valid-loss", "", split="valid"), Metric("size", "", cheap=True))
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        evaluation = super().measure(configuration, seed, upto, state)
+        return evaluation._replace(
+            metrics={"valid-loss": evaluation.metrics["loss"], "size": evaluation.metrics["size"]}
+        )
+
+
+def test_a_table_of_a_benchmark_of_ones_own_can_be_imported(
+    nasbench: Callable[..., Printed], lend: Lend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lend(BENCHMARKS, "toy-live", Split)
+    monkeypatch.setattr(BENCHMARKS, "_taken", BENCHMARKS._taken | {"toy-live"})  # as a plug-in's name is
+    done = nasbench("tabulate", "toy-live", "--sample", 2, "--out", tmp_path / "t")
+    assert done.code == 0, done.err
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+    imported = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "t.toml")
+    assert imported.code == 0, imported.err
+    assert "toy-live-table: 2 of 2 configurations" in imported.out
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        ((Metric("loss", ""),), "let toy-live call it valid-loss, with split"),
+        ((Metric("error", "", split="valid"),), "its name must begin with valid-"),
+        ((Metric("valid-loss", "", split="valid"), Metric("digit1", "")), "would be called digit1: rename one"),
+    ],
+)
+def test_what_could_not_be_imported_is_refused_before_anything_is_trained(
+    metrics: tuple[Metric, ...],
+    said: str,
+    nasbench: Callable[..., Printed],
+    lend: Lend,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lend(BENCHMARKS, "toy-live", Split)
+    monkeypatch.setattr(Split, "metrics", metrics)
+    refused = nasbench("tabulate", "toy-live", "--sample", 2, "--out", tmp_path / "t")
+    assert (refused.code, list(tmp_path.iterdir())) == (2, [])
+    assert said in refused.err

@@ -37,8 +37,8 @@ def test_methods_that_are_one_because_their_budget_ends_in_the_initial_phase(
     same = {make_setup("a"): 2.0, make_setup("b", initial=10): 2.0, make_setup("c", initial=3): 2.0}
     found = warned(same | {make_setup("d", initial=3): 1.0, make_setup("e", initial=2): 3.0})
     why = "Their budget ends before they learn: the first 10 of b and 3 of c are random"
-    assert told(found, "identical").startswith("a, b and c are identical: all their runs are the same")
-    assert told(found, "identical").endswith(f"in ranks. {why}.")
+    assert told(found, "same incumbents").startswith("a, b and c have the same incumbents after every evaluation")
+    assert told(found, "same incumbents").endswith(f"in ranks. {why}.")
     assert [w for w in found if "initial phase" in w] == [told(found, "d made at most 3 evaluations")]
 
 
@@ -47,13 +47,13 @@ def test_methods_that_are_one_although_they_learn_are_not_said_to_be_random(
 ) -> None:
     there = {"constraint": "size@0.1"}
     found = warned({make_setup(m, initial=2, **there): 2.0 for m in "ab"} | {make_setup("c", **there): 1.0})
-    assert told(found, "identical").endswith("so they count as one method in ranks.")
+    assert told(found, "same incumbents").endswith("so they count as one method in ranks.")
 
 
 def test_methods_that_are_one_for_want_of_a_constraint(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
     found = warned({make_setup("a", initial=2): 2.0, make_setup("b", initial=2): 2.0, make_setup("c"): 1.0})
     assert "No setting has a constraint: without one, methods that differ under constraints alone are the same" in told(
-        found, "a and b are identical"
+        found, "a and b have the same incumbents"
     )
 
 

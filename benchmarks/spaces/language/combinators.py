@@ -81,7 +81,14 @@ def siso_or(fns: Branches, which: AnyHyperparameter | int) -> Part:
 
 def mimo_or(fns: Branches, which: AnyHyperparameter | int, inputs: Sequence[str], outputs: Sequence[str]) -> Part:
     """One of several parts with the same inputs and outputs."""
-    chosen: Callable[[dict[str, Any]], Part] = lambda values: fns[values["which"]]()  # noqa: E731
+
+    def chosen(values: dict[str, Any]) -> Part:
+        try:
+            fn = fns[values["which"]]
+        except LookupError:
+            raise ProgramError(f"there is no part for the choice {values['which']!r} among {len(fns)} parts") from None
+        return fn()
+
     return Substitution("or", chosen, {"which": which}, inputs, outputs, branches=True).part
 
 

@@ -1,0 +1,100 @@
+"""Columns of a user's table that could be taken in a wrong sense: refused, or read as they are meant."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.metrics import sounds_held_out
+from nasbench.benchmarks.tabular.imported import TableData
+from nasbench.benchmarks.tabular.user_table import read_table
+from tests.benchmarks.small_table import CSV, SPEC
+
+LISTED = """
+name = "codes"
+space = "listed"
+cost = "time"
+[extract]
+code = "^(?P<a>.)(?P<b>.)"
+[[hyperparameter]]
+name = "a"
+kind = "categorical"
+[[hyperparameter]]
+name = "b"
+kind = "categorical"
+[[metric]]
+name = "valid-error"
+split = "valid"
+[[metric]]
+name = "time"
+unit = "s"
+"""
+CODES = "code,valid-error,time\n0120,0.3,1\n0210,0.2,1\n1120,0.1,2\n"
+
+
+def table(folder: Path, csv: str, spec: str) -> TableData:
+    data, toml = folder / "t.csv", folder / "spec.toml"
+    data.write_text(csv)
+    toml.write_text(spec)
+    return read_table(data, toml)
+
+
+CHEAP = SPEC.replace('"size"', '"size"\ncheap = true')
+NAMED_COST = SPEC.replace('cost = "time"', "cost = 1.0").replace('name = "time"', 'name = "cost"\ncolumn = "time"')
+
+
+@pytest.mark.parametrize(
+    ("csv", "spec", "sentence"),
+    [
+        (CODES, LISTED.replace("(?P<a>.)(?P<b>.)", "."), "the pattern that extracts from code has no named group"),
+        (CODES, LISTED.replace("(?P<a>.)", "(?P<time>.)"), "the pattern of code makes time, and .* has a column of"),
+        (CODES, LISTED.replace('"b"', '"b"\ncolumn = "time"'), "column time is a hyper-parameter, and something else"),
+        (CODES, LISTED.replace('"b"', '"b"\ncolumn = "a"'), "column a is a hyper-parameter, and something else"),
+        (CODES, LISTED.replace('unit = "s"', 'unit = "h"'), "the cost time of .* is in h: the clock counts seconds"),
+        (CSV, NAMED_COST, "a metric called cost"),
+        (CSV.replace("0.3,4,10", "0.3,4,11"), CHEAP, "size of .* differs between repetitions of a configuration"),
+        (CSV, SPEC.replace("complement_of = 1", "cheap = true\ncomplement_of = 1"), "is not known before training"),
+        (re.sub(r",-?\d+\n", ",\n", CSV), SPEC, "no value of size at all"),
+    ],
+)
+def test_a_column_that_means_two_things_or_nothing_is_refused(
+    csv: str, spec: str, sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        table(tmp_path, csv, spec)
+
+
+def test_what_is_the_same_in_all_repetitions_may_be_known_beforehand(tmp_path: Path) -> None:
+    assert table(tmp_path, CSV, CHEAP).metrics[3].cheap
+
+
+def test_what_a_pattern_reads_keeps_its_leading_zeros(tmp_path: Path) -> None:
+    found = table(tmp_path, CODES, LISTED)
+    assert [h.values for h in found.space.as_flat().hyperparameters] == [("0", "1"), ("1", "2")]
+
+
+def test_the_complement_of_what_is_maximised_is_minimised(tmp_path: Path) -> None:
+    spec = SPEC.replace('column = "test"', 'column = "test"\ncomplement_of = 1\ndirection = "maximise"')
+    found = table(tmp_path, CSV, spec)
+    assert found.metrics[1].minimize
+    assert np.nanmin(found.values[:, :, 1]) == 0.5
+
+
+def test_repetitions_without_an_objective_are_counted(tmp_path: Path) -> None:
+    assert table(tmp_path, CSV, SPEC).left_out == 0
+    assert table(tmp_path, CSV.replace("2,0.8,", "2,,"), SPEC).left_out == 1
+    assert table(tmp_path, CSV.replace("1,0.7,", "1,,"), SPEC).left_out == 0  # of a configuration without any
+
+
+@pytest.mark.parametrize("name", ["test", "ori-test", "Test", "x_holdout", "hold-out", "held-out", "test-error@9"])
+def test_names_of_held_out_data_are_noticed(name: str) -> None:
+    assert sounds_held_out(name)
+
+
+@pytest.mark.parametrize("name", ["fastest_ms", "latest_accuracy", "valid-error", "threshold"])
+def test_other_words_that_hold_these_letters_are_not(name: str) -> None:
+    assert not sounds_held_out(name)
