@@ -24,7 +24,7 @@ from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
 from nasbench.benchmarks.spaces.textfile import check_file
-from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
+from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.imported import TableData, sha256_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 from nasbench.benchmarks.tabular.tfrecord import records
@@ -116,12 +116,10 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
     progress(path.stat().st_size)
     empty = frame[list(_CELL)].isna().any(axis=1)
     if empty.any():
-        raise UsageError(
-            f"row {int(np.flatnonzero(empty)[0]) + 1} of {path} has no cell: adjacency or operations is empty"
-        )
+        raise UsageError(f"row {row_of(empty)} of {path} has no cell: adjacency or operations is empty")
     twice = frame.duplicated([*_CELL, "repetition"])
     if twice.any():
-        raise UsageError(f"row {int(np.flatnonzero(twice)[0]) + 1} of {path} repeats a cell with the same repetition")
+        raise UsageError(f"row {row_of(twice)} of {path} repeats a cell with the same repetition")
     number = frame.groupby(list(_CELL), sort=False).ngroup()
     cells = list(frame[list(_CELL)].drop_duplicates().itertuples(index=False, name=None))
     parts = []
