@@ -94,18 +94,25 @@ def open_benchmark(name: str) -> Benchmark:
     spec = BenchmarkSpec.parse(name)
     try:
         benchmark = spec.open()
+        _check(benchmark, name)
     except UsageError:
         raise
     except Exception as error:
         raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
-    lacking = [a for a in _ATTRIBUTES if not hasattr(benchmark, a)]
+    return benchmark
+
+
+def _check(benchmark: Benchmark, name: str) -> None:
+    lacking = [a for a in _ATTRIBUTES if not hasattr(type(benchmark), a) and a not in vars(benchmark)]
     if lacking:
         raise UsageError(f"benchmark {name} has no {lacking[0]}: every benchmark sets {', '.join(_ATTRIBUTES)}")
     if benchmark.name != name:
         raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
     names = [metric.name for metric in benchmark.metrics]
-    if len(set(names)) < max(1, len(names)):
-        raise UsageError(f"benchmark {name} needs metrics with different names, not {', '.join(names) or 'none'}")
+    if not names:
+        raise UsageError(f"benchmark {name} has no metric")
+    if len(set(names)) < len(names):
+        raise UsageError(f"benchmark {name} has two metrics of one name: {', '.join(names)}")
     if not benchmark.objective.minimize:
         raise UsageError(
             f"{name} maximises {benchmark.objective.name}, and objectives are minimised: let it return the negative "
@@ -116,4 +123,3 @@ def open_benchmark(name: str) -> Benchmark:
             f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
             "selection cannot be reported as test"
         )
-    return benchmark

@@ -49,7 +49,8 @@ def select(
         advice = f"; --partial reports the {len(begun)} under way" if begun else ""
         status = " and ".join(f"`nasbench status {store.folder}`" for store in stores)
         holds = "holds no finished run" if len(stores) == 1 else "hold no finished run"
-        raise StoreError(f"{names} {holds}: {status} says what is missing{advice}")
+        says = "says" if len(stores) == 1 else "say"
+        raise StoreError(f"{names} {holds}: {status} {says} what is missing{advice}")
     selected = selection.of([(store, f) for store, f in every if not f.setup.setting.reference] or every)
     protocols = sorted({f.setup.protocol for _, f in selected})
     if protocol is None and len(protocols) > 1:

@@ -63,7 +63,7 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
-    if str(frame.columns[0]).startswith("Unnamed: "):
+    if any(str(name).startswith("Unnamed: ") for name in frame.columns):  # so pandas calls them
         raise UsageError(f"{path} has a column without a name: give it one in the first line, or leave it out")
     if target not in frame.columns:
         raise unknown(f"column of {path}", target, list(map(str, frame.columns)))

@@ -30,10 +30,14 @@ from nasbench.benchmarks.tabular.specification import (
     columns_of,
     metric_of,
     minimised,
+    objective_of,
     read_specification,
     texts_of,
 )
 from nasbench.benchmarks.tabular.table import Array
+
+_SECONDS = {"", "s", "sec", "seconds"}
+"""Units of a cost."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +146,7 @@ def _measured(
     columns: dict[int, Array] = {}
     for number, entry in enumerate(facts["metric"]):
         with problems.collecting():
-            metric = metric_of(entry, spec)
-            if number == 0 and metric.split is None:
-                raise UsageError(f"the objective {metric.name} of {spec} needs a split: on which data is it measured?")
-            if number == 0 and metric.cheap:
-                raise UsageError(f"the objective {metric.name} of {spec} is not known before training: leave cheap out")
+            metric = metric_of(entry, spec) if number else objective_of(entry, spec)
             if number == 0:
                 check_objective(facts.get("name", spec.name), metric)
             metrics[number] = metric
@@ -183,7 +183,7 @@ def _check_cost(described: Described, data: Path) -> None:
     cost: str | float | None = described.facts.get("cost")
     columns = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
     units = {metric.name: metric.unit for metric in described.metrics.values()}
-    if units.get(str(cost), "s") not in {"", "s"}:
+    if units.get(str(cost), "s") not in _SECONDS:
         raise UsageError(f"the cost {cost} of {data} is in {units[str(cost)]}: the clock counts seconds")
     told = described.last & np.isfinite(described.columns[0])
     if isinstance(cost, int | float):
@@ -273,9 +273,9 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
         )
     if kind == "ordinal":
         return Ordinal(name, values, log)
+    if kind in ("float", "integer") and min(values) == max(values):
+        raise UsageError(f"{name} has one value only, {values[0]} ({spec}): leave it out, or make it ordinal")
     if kind == "float":
-        if min(values) == max(values):
-            raise UsageError(f"{name} has one value only, {values[0]} ({spec}): leave it out, or make it ordinal")
         return Float(name, float(min(values)), float(max(values)), log)
     if any(value != int(value) for value in values):
         raise UsageError(f"{name} is integer in {spec}, but not all of its values are: {values[:5]}")

@@ -165,7 +165,7 @@ def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], header: list[str
             raise UsageError(
                 f"{column} of {data} does not match its pattern in row {row_of(bad)}: {frame[column][bad].iloc[0]!r}"
             )
-        taken = [name for name in parts.columns if name in header]
+        taken = [name for name in parts.columns if name in header and name != column]
         if taken:
             raise UsageError(f"the pattern of {column} makes {taken[0]}, and {data} has a column of that name")
         frame[parts.columns] = parts

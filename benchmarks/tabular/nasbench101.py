@@ -134,7 +134,7 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
 
 def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     numbers, shares = runs[[*_MEASURED, "parameters"]].to_numpy(), runs[["valid", "test"]].to_numpy()
-    if not len(runs) or not np.isfinite(numbers).all() or (shares < 0).any() or (shares > 1).any():
+    if not len(runs) or not np.isfinite(numbers).all() or (numbers < 0).any() or (shares > 1).any():
         raise UsageError(f"{path} has no runs, or an invalid accuracy or time")
     try:
         points = np.array([compact(point_of(adjacency, names.split(","))) for adjacency, names in cells], np.int8)

@@ -128,14 +128,20 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
             raise UsageError(f"the pattern that extracts from {column} is not a regular expression: {error}") from None
         if not groups:
             raise UsageError(f"the pattern that extracts from {column} has no named group, as in (?P<operation>[a-z]+)")
+        if groups & made:
+            raise UsageError(f"two patterns in [extract] make {min(groups & made)}: rename one group")
         made |= groups
         wanted[column] = "extract"
     chosen = [entry.get("column", entry["name"]) for entry in facts["hyperparameter"]]
-    others = [m.get("column", m["name"]) for m in facts["metric"]]
+    # What is known of a network, such as its width, may be chosen and constrained.
+    others = [m.get("column", m["name"]) for i, m in enumerate(facts["metric"]) if not i or m.get("split")]
     others += [facts[key] for key in ("repetition", "epoch") if key in facts]
     twice = [column for place, column in enumerate(chosen) if column in [*chosen[:place], *others]]
     if twice:
-        raise UsageError(f"the column {twice[0]} is a hyper-parameter, and something else too")
+        raise UsageError(
+            f"the column {twice[0]} is a hyper-parameter, and something else too: another one, a score, a repetition or "
+            "an epoch"
+        )
     for section in ("hyperparameter", "metric"):
         for entry in facts[section]:
             column = entry.get("column", entry["name"])
@@ -148,12 +154,10 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def texts_of(facts: dict[str, Any]) -> set[str]:
-    """The columns of hyper-parameters whose values are texts in the specification, and those that patterns read."""
-    return set(facts.get("extract", {})) | {
-        h.get("column", h["name"])
-        for h in facts["hyperparameter"]
-        if h.get("values") and all(isinstance(value, str) for value in h["values"])
-    }
+    """The columns of hyper-parameters whose values are texts in the specification, and those for patterns alone."""
+    values = {h.get("column", h["name"]): h.get("values", ()) for h in facts["hyperparameter"]}
+    texts = {column for column, own in values.items() if own and all(isinstance(value, str) for value in own)}
+    return texts | (set(facts.get("extract", {})) - set(values))
 
 
 def minimised(objective: dict[str, Any]) -> dict[str, Any]:
@@ -191,6 +195,19 @@ def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
         epoch,
         facts.get("cheap", False),
     )
+
+
+def objective_of(facts: dict[str, Any], spec: Path) -> Metric:
+    """The metric of the first section. Raises UsageError as `metric_of` does, or if it cannot be the objective."""
+    metric = metric_of(facts, spec)
+    if metric.split is None:
+        raise UsageError(
+            f"the objective {metric.name} of {spec} needs a split: on which data is it measured? Its name begins with "
+            'the split (valid-error, split = "valid")'
+        )
+    if metric.cheap:
+        raise UsageError(f"the objective {metric.name} of {spec} is not known before training: leave cheap out")
+    return metric
 
 
 def _right(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def read_table(data: Path, spec: Path) -> TableData:
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
     known = np.isfinite(columns[0])
-    slots = _slots(frame, facts, rows, at, last & known, data)
+    slots, left_out = _slots(frame, facts, rows, at, last & known, data)
     ends = slots[slots["last"]]
     shape = (space.size, int(slots["number"].max()) + 1)
     values = np.full((*shape, len(columns)), np.nan)
@@ -73,7 +72,7 @@ def read_table(data: Path, spec: Path) -> TableData:
         levels if along else (),
         absent=MISSING[facts.get("missing", "invalid")],
         search_space=facts.get("search_space", ""),
-        left_out=int(np.isin(rows[last & ~known], rows[last & known]).sum()),
+        left_out=left_out,
     )
 
 
@@ -102,11 +101,11 @@ def _space(described: Described, data: Path, spec: Path) -> tuple[FiniteSpace, n
 
 def _slots(
     frame: pd.DataFrame, facts: dict[str, Any], rows: np.ndarray, at: np.ndarray | None, known: np.ndarray, data: Path
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, int]:
     """The destination of each row of the file, as columns `place` (in the file), `row` and `number` (repetition).
 
     A repetition without an objective at the last epoch is left out, with its earlier epochs. The column `last` is true
-    for rows of the last epoch.
+    for rows of the last epoch. Also returns how many repetitions are left out of configurations that keep others.
     """
     repetition = facts.get("repetition")
     numbers = pd.factorize(frame[repetition].astype(str), sort=True)[0] if repetition else 0
@@ -127,19 +126,21 @@ def _slots(
         raise UsageError(f"{data} has a configuration with more than {MOST_REPETITIONS} repetitions")
     if not len(kept):
         raise UsageError(f"{data} has no value of {facts['metric'][0]['name']} at all")
+    trainings = keys.groupby("row")["repetition"].nunique()
+    left_out = int((trainings[kept["row"].unique()] - kept.groupby("row").size()).sum())
     keys["place"], keys["last"] = np.arange(len(keys)), known
-    return keys.merge(kept[[*_ALONG, "number"]], on=_ALONG)
+    return keys.merge(kept[[*_ALONG, "number"]], on=_ALONG), left_out
 
 
 def _check_values(values: Array, metrics: list[Metric], data: Path) -> None:
     """Raises UsageError for a metric without any value, or a cheap one that differs between repetitions."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of configurations without a value
-        low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
-    for metric, least, most in zip(metrics, low.T, high.T, strict=True):
-        if not np.isfinite(least).any():
+    trained = np.isfinite(values[:, :, 0])
+    for i, metric in enumerate(metrics):
+        column = values[:, :, i]
+        if not np.isfinite(column).any():
             raise UsageError(f"{data} has no value of {metric.name} at all")
-        if metric.cheap and (most > least).any():
+        same = (column == column[:, :1]) | (np.isnan(column) & np.isnan(column[:, :1]))
+        if metric.cheap and not (same | ~trained).all():
             raise UsageError(
                 f"{metric.name} of {data} differs between repetitions of a configuration: it is not known before "
                 "training, so leave cheap out"

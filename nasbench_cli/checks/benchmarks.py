@@ -54,11 +54,6 @@ def _decided(benchmark: Benchmark, evaluation: Evaluation) -> list[float]:
 def _is_described(benchmark: Benchmark) -> None:
     for name in ("name", "family", "source", "licence", "checksum"):
         require(getattr(benchmark, name, ""), f"{name} is empty: it is part of a run's identity or provenance")
-    require(benchmark.metrics, "it has no metric")
-    names = [metric.name for metric in benchmark.metrics]
-    require(len(set(names)) == len(names), f"two metrics have one name: {names}")
-    require(benchmark.objective.minimize, f"the first metric, {names[0]}, is maximised: the objective is minimised")
-    require(not benchmark.objective.held_out, f"the objective {names[0]} is measured on a test split")
 
 
 def _space_holds_together(benchmark: Benchmark) -> None:

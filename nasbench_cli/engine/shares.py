@@ -65,7 +65,7 @@ def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tupl
         if metric.log and (column <= 0).any():
             raise UsageError(
                 f"{metric.name} of {benchmark.name} counts by its logarithm, because it has the unit {metric.unit}, "
-                f"and is {column.min():g} somewhere: leave its unit out where differences count"
+                f"and is {column.min():g} somewhere: take another objective, or leave its unit out"
             )
     points = losses(objectives, values)
     front = Front.of(points)

@@ -36,7 +36,8 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.tabular.specification import PLACE, metric_of
+from nasbench.benchmarks.tabular.imported import NAME
+from nasbench.benchmarks.tabular.specification import PLACE, metric_of, objective_of
 from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
@@ -149,7 +150,7 @@ def tabulate(
     name = name if epochs is None else replace(spec, fidelity=epochs).label
     benchmark = _opened(name)
     flat = _grid(benchmark)
-    _check_importable(benchmark, flat, out)
+    _check_importable(benchmark, flat)
     same = benchmark.canonical if isinstance(benchmark, Canonical) else lambda c: c
     chosen = {c: same(c) for c in _configurations(benchmark, flat, sample)}
     classes = list(dict.fromkeys(chosen.values()))
@@ -246,6 +247,12 @@ def _grid(benchmark: Benchmark) -> Flat:
     return flat
 
 
+def _name(benchmark: Benchmark) -> str:
+    """The name of the table."""
+    name = re.sub("[/@:]", "-", benchmark.name)
+    return f"{name}-table" if BENCHMARKS.is_taken(name) else name
+
+
 def _columns(benchmark: Benchmark) -> tuple[list[Metric], str]:
     """The metrics of the table, and the name of the one that is its cost."""
     if isinstance(benchmark, TrainingCurves | LearnerCurves):
@@ -253,16 +260,13 @@ def _columns(benchmark: Benchmark) -> tuple[list[Metric], str]:
     return [*benchmark.metrics, _COST], _COST.name
 
 
-def _check_importable(benchmark: Benchmark, flat: Flat, out: Path) -> None:
+def _check_importable(benchmark: Benchmark, flat: Flat) -> None:
     """Raises UsageError, before anything is trained, if the table could not be imported."""
     metrics, _ = _columns(benchmark)
-    for entry in _sections(metrics):
-        metric_of(entry, Path(f"{out}.toml"))
-    if metrics[0].split is None:
-        raise UsageError(
-            f"a table says on which split its objective is measured: let {benchmark.name} call it valid-"
-            f'{metrics[0].name}, with split="valid"'
-        )
+    for number, entry in enumerate(_sections(metrics)):
+        (metric_of if number else objective_of)(entry, Path(benchmark.name))
+    if not re.fullmatch(NAME, _name(benchmark)):
+        raise UsageError(f"{_name(benchmark)} cannot be the name of a table: it needs lower-case letters, at most 60")
     names = [*(h.name for h in flat.hyperparameters), *_NUMBERS, *(metric.name for metric in metrics)]
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
@@ -322,9 +326,8 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
         scores = (*evaluation.metrics.values(), evaluation.cost)[: len(metrics)]
         rows.writerow([*(values[name] for name in names), number, repetition, *scores])
     disk.write(Path(f"{out}.csv"), text.getvalue().encode())
-    name = re.sub("[/@:]", "-", benchmark.name)
     facts = {
-        "name": f"{name}-table" if BENCHMARKS.is_taken(name) else name,
+        "name": _name(benchmark),
         "family": benchmark.family,
         "search_space": benchmark.search_space,
         "source": f"nasbench tabulate {benchmark.name}: {_counted(made)}; {benchmark.source}",

@@ -161,9 +161,10 @@ def test_priors_are_what_random_search_draws_by() -> None:
         Program(lambda: op("a", x=ordinal([1, 2], prior=[1])))
 
 
-def test_a_choice_without_a_part_is_one_sentence() -> None:
-    with pytest.raises(ProgramError, match="there is no part for the choice 2 among 2 parts"):
-        list(Program(lambda: siso_or([lambda: op("a"), lambda: op("b")], D([1, 2], name="which"))))
+@pytest.mark.parametrize("wrong", [2, -1, "a", 0.5])
+def test_a_choice_without_a_part_is_one_sentence(wrong: object) -> None:
+    with pytest.raises(ProgramError, match=f"there is no part for the choice {wrong!r} among 2 parts"):
+        list(Program(lambda: siso_or([lambda: op("a"), lambda: op("b")], D([0, wrong], name="which"))))
 
 
 def test_names_inside_repeats_and_of_shared_choices_say_what_they_are() -> None:

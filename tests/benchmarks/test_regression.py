@@ -46,7 +46,6 @@ def test_columns_are_standardised_by_the_training_split(houses: Path) -> None:
             "price",
             "has missing values, 4 of them, the first in column b",
         ),
-        (lambda f: f.rename(columns={"a": "Unnamed: 0"})[["Unnamed: 0", "b", "price"]], "price", "without a name"),
         (lambda f: f, "prize", "unknown column of .*'prize'.*did you mean price"),
         (lambda f: f.head(20), "price", "too few rows or columns, 20 and 5: it needs 50 rows and 2 columns or more"),
         (lambda f: f[["price"]], "price", "has too few rows or columns, 300 and 1"),
@@ -69,6 +68,13 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
         BenchmarkSpec.parse("svm:file.csv:y")
     with pytest.raises(UsageError, match="name the file and the column to predict"):
         BenchmarkSpec.parse("mlp:file.csv")
+
+
+@pytest.mark.parametrize("text", [",a,b\n" + "0,1,2\n" * 60, "a,b,\n" + "1,2,\n" * 60])
+def test_a_column_without_a_name_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(UsageError, match="has a column without a name"):
+        read(tmp_path / "t.csv", "b")
 
 
 def test_rows_longer_than_the_first_line_are_refused(tmp_path: Path) -> None:

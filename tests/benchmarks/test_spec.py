@@ -82,8 +82,9 @@ class Plain(Benchmark):
     ("attribute", "value", "sentence"),
     [
         ("metrics", (Metric("score", "", minimize=False),), "plain maximises score, and objectives are minimised"),
-        ("metrics", (), "benchmark plain needs metrics with different names, not none"),
-        ("metrics", (Metric("a", ""), Metric("a", "s")), "needs metrics with different names, not a, a"),
+        ("metrics", (), "benchmark plain has no metric"),
+        ("metrics", (Metric("a", ""), Metric("a", "s")), "benchmark plain has two metrics of one name: a, a"),
+        ("metrics", ("distance",), "benchmark plain cannot be opened: AttributeError"),
         ("licence", None, "benchmark plain has no licence: every benchmark sets name, family"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from nasbench.benchmarks.metrics import sounds_held_out
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.user_table import read_table
 from tests.benchmarks.small_table import CSV, SPEC
+from tests.conftest import Printed
 
 LISTED = """
 name = "codes"
@@ -52,10 +54,12 @@ NAMED_COST = SPEC.replace('cost = "time"', "cost = 1.0").replace('name = "time"'
     [
         (CODES, LISTED.replace("(?P<a>.)(?P<b>.)", "."), "the pattern that extracts from code has no named group"),
         (CODES, LISTED.replace("(?P<a>.)", "(?P<time>.)"), "the pattern of code makes time, and .* has a column of"),
-        (CODES, LISTED.replace('"b"', '"b"\ncolumn = "time"'), "column time is a hyper-parameter, and something else"),
+        (CODES, LISTED.replace('"b"', '"b"\ncolumn = "valid-error"'), "column valid-error is a hyper-parameter, and"),
         (CODES, LISTED.replace('"b"', '"b"\ncolumn = "a"'), "column a is a hyper-parameter, and something else"),
+        (CODES, LISTED.replace("[extract]", "[extract]\ntime = '(?P<a>.)'"), r"two patterns in .extract. make a"),
         (CODES, LISTED.replace('unit = "s"', 'unit = "h"'), "the cost time of .* is in h: the clock counts seconds"),
         (CSV, NAMED_COST, "a metric called cost"),
+        (CSV.replace("0.3,4,10", "0.3,4,"), CHEAP, "size of .* differs between repetitions of a configuration"),
         (CSV.replace("0.3,4,10", "0.3,4,11"), CHEAP, "size of .* differs between repetitions of a configuration"),
         (CSV, SPEC.replace("complement_of = 1", "cheap = true\ncomplement_of = 1"), "is not known before training"),
         (re.sub(r",-?\d+\n", ",\n", CSV), SPEC, "no value of size at all"),
@@ -66,6 +70,19 @@ def test_a_column_that_means_two_things_or_nothing_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
         table(tmp_path, csv, spec)
+
+
+def test_what_is_known_of_a_network_may_be_chosen_and_constrained(tmp_path: Path) -> None:
+    spec = SPEC.replace('"size"', '"rate"\ncolumn = "lr"\ncheap = true').replace("missing_value = -1", "")
+    assert table(tmp_path, CSV, spec).metrics[3].name == "rate"
+
+
+@pytest.mark.parametrize("kind", ["float", "integer"])
+def test_a_number_that_never_changes_is_no_hyperparameter(kind: str, tmp_path: Path) -> None:
+    spec = LISTED.replace('name = "b"\nkind = "categorical"', f'name = "c"\nkind = "{kind}"')
+    csv = CODES.replace("code,", "code,c,").replace("0120,", "0120,1,").replace("0210,", "0210,1,")
+    with pytest.raises(UsageError, match="c has one value only, 1"):
+        table(tmp_path, csv.replace("1120,", "1120,1,"), spec)
 
 
 def test_what_is_the_same_in_all_repetitions_may_be_known_beforehand(tmp_path: Path) -> None:
@@ -90,11 +107,30 @@ def test_repetitions_without_an_objective_are_counted(tmp_path: Path) -> None:
     assert table(tmp_path, CSV.replace("1,0.7,", "1,,"), SPEC).left_out == 0  # of a configuration without any
 
 
-@pytest.mark.parametrize("name", ["test", "ori-test", "Test", "x_holdout", "hold-out", "held-out", "test-error@9"])
+def test_trainings_that_ended_early_are_counted_too(tmp_path: Path) -> None:
+    spec = SPEC.replace('repetition = "seed"', 'repetition = "seed"\nepoch = "epoch"')
+    spec = spec.replace('epoch = 9\n[[metric]]\nname = "test', 'epoch = 9\ncurve = true\n[[metric]]\nname = "test', 1)
+    rows = [line.split(",", 3) for line in CSV.splitlines()[1:]]
+    whole = [[*row[:3], str(epoch), row[3]] for row in rows for epoch in (4, 9)]
+    stopped = [row for row in whole if row[:4] != ["0.1", "relu", "2", "9"]]
+    header = "lr,act,seed,epoch,accuracy,test,time,size"
+    text = ["\n".join([header, *map(",".join, lines)]) + "\n" for lines in (whole, stopped)]
+    assert [table(tmp_path, csv, spec).left_out for csv in text] == [0, 1]
+
+
+def test_the_import_says_what_is_left_out(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+    (tmp_path / "t.csv").write_text(CSV.replace("2,0.8,", "2,,"))
+    (tmp_path / "t.toml").write_text(SPEC)
+    done = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "t.toml")
+    assert done.code == 0
+    assert done.err.startswith("notice: 1 training without a value of valid-error@9 left out")
+
+
+@pytest.mark.parametrize(
+    "name", ["test", "ori-test", "Test", "x_holdout", "hold-out", "held-out", "test-error@9", "valTest"]
+)
 def test_names_of_held_out_data_are_noticed(name: str) -> None:
     assert sounds_held_out(name)
-
-
-@pytest.mark.parametrize("name", ["fastest_ms", "latest_accuracy", "valid-error", "threshold"])
-def test_other_words_that_hold_these_letters_are_not(name: str) -> None:
-    assert not sounds_held_out(name)

@@ -271,7 +271,8 @@ def test_a_table_of_a_benchmark_of_ones_own_can_be_imported(
 @pytest.mark.parametrize(
     ("metrics", "said"),
     [
-        ((Metric("loss", ""),), "let toy-live call it valid-loss, with split"),
+        ((Metric("loss", ""),), "the objective loss of toy-live needs a split"),
+        ((Metric("valid-loss", "", split="valid", cheap=True),), "is not known before training"),
         ((Metric("error", "", split="valid"),), "its name must begin with valid-"),
         ((Metric("valid-loss", "", split="valid"), Metric("digit1", "")), "would be called digit1: rename one"),
     ],

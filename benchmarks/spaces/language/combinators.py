@@ -83,11 +83,10 @@ def mimo_or(fns: Branches, which: AnyHyperparameter | int, inputs: Sequence[str]
     """One of several parts with the same inputs and outputs."""
 
     def chosen(values: dict[str, Any]) -> Part:
-        try:
-            fn = fns[values["which"]]
-        except LookupError:
-            raise ProgramError(f"there is no part for the choice {values['which']!r} among {len(fns)} parts") from None
-        return fn()
+        parts = fns if isinstance(fns, Mapping) else dict(enumerate(fns))
+        if values["which"] not in parts:
+            raise ProgramError(f"there is no part for the choice {values['which']!r} among {len(fns)} parts")
+        return parts[values["which"]]()
 
     return Substitution("or", chosen, {"which": which}, inputs, outputs, branches=True).part
 
