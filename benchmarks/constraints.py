@@ -16,7 +16,8 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 _BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
 _QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")
-_JOIN = re.compile(r"(?<![0-9.][eE])\+")  # "+" joins constraints, but not inside a number like 1e+6
+JOIN = re.compile(r"(?<![0-9.][eE])\+")
+"""The "+" that joins constraints or beliefs, not that inside a number like 1e+6."""
 _FORMS = "allowed: METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE, METRIC@S, METRIC@M, METRIC@L"
 
 SIZE_CLASSES = {"S": (0.0, 0.2), "M": (0.4, 0.6), "L": (0.8, 0.95)}
@@ -137,7 +138,7 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
 
     They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed.
     """
-    parts = [part for text in texts for part in _JOIN.split(text) if text.strip() != "none"]
+    parts = [part for text in texts for part in JOIN.split(text) if text.strip() != "none"]
     return tuple(sorted({Constraint.parse(part) for part in parts}))
 
 

@@ -39,7 +39,7 @@ class Bananas(Method):
 
     With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers;
     else, and with encoding=values, as the set of its named values. Unknown constraints are predicted like the
-    objective. Candidates are compared by sampled violation, then sampled objective.
+    objective. Candidates are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
 
     Options:
         initial: random configurations at first, at least 1.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.benchmarks.constraints import JOIN
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
@@ -52,7 +53,7 @@ class Belief:
             return cls(flat, problem.space.as_flat().coordinates(problem.experts.belief(text, rng)))
         by_name = {h.name: h for h in flat.hyperparameters}
         mode: dict[str, Coordinate] = dict.fromkeys(by_name)
-        for item in filter(None, text.split("+")):
+        for item in filter(None, JOIN.split(text)):
             name, equals, value = item.partition("=")
             if not equals:
                 raise UsageError(f"prior must be {', '.join(EXPERTS)}, or NAME=VALUE+NAME=VALUE, not {text!r}")

@@ -29,7 +29,7 @@ class ParEGO(Method):
     The scalar is max(λ_i y_i) + 0.05 Σ λ_i y_i of the losses y_i, scaled to [0, 1] by what has been observed; λ is
     drawn from a lattice on the simplex. A new instance of the method `by` is told all evaluations so far with their
     scalars, then asked; constraints are left to it. The paper's own method is a Gaussian process; the default here is
-    c-TPE.
+    c-TPE, and the beginning is random (the paper: 11d - 1 points of a Latin hypercube).
 
     Options:
         by: a method for one objective that learns from evaluations it did not ask for, with its defaults.

@@ -33,9 +33,10 @@ class RGPE(Method):
 
     A process is fitted to `known` random configurations of each other table on the same space, and one to the task's
     own observations. The weight of a process is the share of posterior draws in which it misranks the fewest pairs of
-    observations; the task's own is judged on each observation by the others. Objectives are turned into normal scores,
-    task by task. The probability that the task's constraints hold, by processes of its own observations, is a factor of
-    the expected improvement. Candidates are new ones, while there are any, and no random ones come first.
+    observations that differ; the task's own is judged without the first of each pair. Objectives are turned into normal
+    scores, task by task. The probability that the task's constraints hold, by processes of its own observations, is a
+    factor of the expected improvement. Candidates are new ones, while there are any, and no random ones come first.
+    Pending evaluations are in no process.
 
     Options:
         known: configurations that are known of each other table, at least 3.
@@ -47,6 +48,7 @@ class RGPE(Method):
         "M. Feurer, B. Letham, F. Hutter and E. Bakshy. Practical Transfer Learning for Bayesian Optimization. 2018."
     )
     needs = (AsFlat,)
+    version = 2
     seconds = 0.05
 
     def __init__(self, problem: Problem, rng: Generator, *, known: int = 50, candidates: int = 500) -> None:
@@ -162,19 +164,25 @@ def mixture(processes: Sequence[RowProcess], weights: Array, rows: Rows) -> tupl
 
 
 def losses(processes: Sequence[RowProcess], rows: Rows, values: Array, rng: Generator) -> NDArray[np.int64]:
-    """The number of misranked pairs of values in each posterior draw of each process; shape (processes, draws).
+    """The number of misranked ordered pairs of different values in each posterior draw of each process.
+
+    Shape (processes, draws).
 
     Args:
-        processes: those of the other tasks, and last the task's own, which was fitted to these rows and values: each
-            value is drawn from its distribution given the others.
+        processes: those of the other tasks, and last the task's own, which was fitted to these rows and values: the
+            first of each pair is left out of it.
     """
-    normals = rng.standard_normal((len(processes), len(rows), _DRAWS))
-    drawn = [process.sample(rows, z).T for process, z in zip(processes[:-1], normals, strict=False)]
-    mean, variance = processes[-1].left_out()
-    drawn.append((mean[:, None] + np.sqrt(variance)[:, None] * normals[-1]).T)
-    first, second = np.triu_indices(len(rows), 1)
-    in_order = values[first] < values[second]
-    return np.array([((draw[:, first] < draw[:, second]) != in_order).sum(axis=1) for draw in drawn])
+    normals = rng.standard_normal((len(processes) + 1, len(rows), _DRAWS))
+    in_order, differ = values[:, None] < values, values[:, None] != values
+    first, second = np.nonzero(np.triu(differ))
+    counted = []
+    for process, z in zip(processes[:-1], normals, strict=False):
+        drawn = process.sample(rows, z)
+        counted.append(2 * ((drawn[first] < drawn[second]) != in_order[first, second, None]).sum(axis=0))
+    drawn = processes[-1].left_out(normals[-2:])
+    each = drawn[np.arange(len(rows)), np.arange(len(rows))]
+    counted.append(((each[:, None] < drawn) != in_order[..., None])[differ].sum(axis=0))
+    return np.array(counted)
 
 
 def ranking_weights(losses: NDArray[np.int64]) -> Array:

@@ -139,8 +139,8 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
     twice = [column for place, column in enumerate(chosen) if column in [*chosen[:place], *others]]
     if twice:
         raise UsageError(
-            f"the column {twice[0]} is a hyper-parameter, and something else too: another one, a score, a repetition or "
-            "an epoch"
+            f"the column {twice[0]} is a hyper-parameter, and something else too: another one, a score, a repetition "
+            "or an epoch"
         )
     for section in ("hyperparameter", "metric"):
         for entry in facts[section]:

@@ -32,7 +32,8 @@ class BOHB(Hyperband):
     """Hyperband with new configurations from kernel densities of the highest level with enough observations.
 
     Enough is 2 (d + 1) for d hyper-parameters. The densities are over all hyper-parameters jointly, with the settings
-    of the authors' package HpBandSter. They ignore constraints; promotions do not.
+    of the authors' package HpBandSter. They ignore constraints, but that a training that was refused is worse than all
+    others; promotions do not.
 
     Options:
         explore: share of new configurations that are random, in [0, 1].

@@ -96,8 +96,10 @@ class DEHB(Hyperband):
     """Hyperband's brackets with a population at each level, improved by differential evolution.
 
     In the first round of brackets the best of a population continue at the next level, as in Hyperband. Afterwards
-    every training is new: a mutant of the best of the next lower population (rand/1, F = 0.5), crossed with the next
-    parent of its level (CR = 0.5), which it replaces if it is no worse. Brackets have the sizes of the authors' code.
+    every training is new: a mutant of the best of the next lower population, or on a bracket's first rung of its own
+    (rand/1, F = 0.5), crossed with the next parent of its level (CR = 0.5), which it replaces if it is no worse. As in
+    the authors' code, initial vectors are bred from and not evaluated (the paper evaluates them), and brackets have its
+    sizes.
     Members are compared as in Hyperband: by violation, then by objective. docs/multi-fidelity.md describes how
     categories, levels and conditions are encoded in the unit cube.
     """

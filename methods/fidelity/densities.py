@@ -117,6 +117,7 @@ class Density:
         """Points, each drawn from the widened kernel around a random observation, truncated to [0, 1]."""
         middle = self._rows[rng.integers(len(self._rows), size=count)]
         u = rng.random(middle.shape)
-        points = truncated_normal(middle, _WIDENING * self.bandwidths, u)
+        widths = np.where(self._categories > 0, 1.0, _WIDENING * self.bandwidths)  # of categories not used
+        points = truncated_normal(middle, widths, u)
         anything = np.floor(rng.random(middle.shape) * self._categories)
         return np.where(self._categories > 0, np.where(u < self.bandwidths, anything, middle), points)

@@ -188,7 +188,7 @@ class Spread(NamedTuple):
 
     centre: float
     scale: float
-    """0 if all errors are equal."""
+    """0 if more than half of the errors are equal."""
     freedom: int
 
     @classmethod

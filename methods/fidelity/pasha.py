@@ -23,8 +23,10 @@ class PASHA(ASHA):
 
     A training may stand in the place of another of the lower rung if the two differ there by at most epsilon: the 90th
     percentile of the final differences between trainings of the highest rung whose learning curves cross at least
-    twice. Trainings that violate a constraint are not compared. Once the order is stable nothing is trained longer, so
-    that few networks or none are trained to the end, and incumbents are those of the highest level reached.
+    twice; after each rung that is added it is 0 until curves cross there. Trainings that violate a constraint are not
+    compared, and while no training is feasible in both of the two highest rungs, a rung is added, too: the constraint
+    may be met at higher levels only. Once the order is stable nothing is trained longer, so that few networks or none
+    are trained to the end, and incumbents are those of the highest level reached.
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
@@ -35,7 +37,7 @@ class PASHA(ASHA):
         "O. Bohdal, L. Balles, M. Wistuba, B. Ermis, C. Archambeau and G. Zappella. PASHA: Efficient HPO and NAS with "
         "Progressive Resource Allocation. ICLR 2023."
     )
-    version = 2
+    version = 3
     seconds = 1e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
@@ -54,11 +56,12 @@ class PASHA(ASHA):
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
         number = self._levels.index(observation.level)
-        if not observation.feasible:
+        if observation.evaluation.status != "ok":
             return
         key: Hashable = observation.trial if self._continuable else observation.configuration
-        is_new = key not in self._losses[number]
-        self._losses[number][key] = observation.objective
+        is_new = observation.feasible and key not in self._losses[number]
+        if observation.feasible:
+            self._losses[number][key] = observation.objective
         if number != self._top:
             return
         if is_new and observation.curve is not None:
@@ -67,10 +70,13 @@ class PASHA(ASHA):
             self._top, self._crossings = self._top + 1, Crossings()
 
     def _is_stable(self) -> bool:
-        """Whether the two highest rungs order the trainings of the highest in the same way, up to epsilon."""
+        """Whether the two highest rungs order the trainings of the highest in the same way, up to epsilon.
+
+        While none is feasible in both, their order is not known.
+        """
         below = self._losses[self._top - 1]
         highest = {key: loss for key, loss in self._losses[self._top].items() if key in below}
-        return is_same_order(highest, below, self._crossings.epsilon)
+        return bool(highest) and is_same_order(highest, below, self._crossings.epsilon)
 
 
 class Crossings:

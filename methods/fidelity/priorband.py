@@ -23,7 +23,8 @@ class PriorBand(Hyperband):
     to the end and η trainings reached a common rung, the rest is shared between the prior and the neighbourhood of the
     incumbent, by the likelihood that each gives to the best 1/η of that rung's trainings, the better ones weighted
     more. A neighbour keeps each choice of the incumbent with probability 1/2, and otherwise draws it from a
-    distribution around it. The first configuration is the believed one.
+    distribution around it, which may give the old value again (later versions of the authors' code exclude it). The
+    first configuration is the believed one.
 
     Options:
         prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or

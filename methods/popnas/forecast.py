@@ -57,11 +57,14 @@ class Forecast:
     violation: Array
     """Sum of the violations of constraints that are known before training; exact or predicted, as the size."""
     objectives: Array
-    """Observed objectives, to translate a score into an objective."""
+    """Observed values of the first objective, to translate a score into a value."""
+    maximised: bool
+    """Whether the first objective is maximised: a low score then means a high value."""
 
     def predicted(self, place: int) -> tuple[float, float]:
         """The predicted first objective and training time of a candidate."""
         share = min(max(float(self.scores[0][place]), 0.0), 1.0)
+        share = 1.0 - share if self.maximised else share
         objective = float(np.quantile(self.objectives, share)) if len(self.objectives) else math.nan
         return objective, float(self.seconds[place])
 
@@ -104,6 +107,7 @@ def forecast(
         None if columns.size is None or not with_size else cheap(columns.size),
         violation,
         np.array([o.objective for o in observed if o.evaluation.status == "ok"]),
+        not problem.objectives[0].minimize,
     )
 
 

@@ -55,7 +55,7 @@ class Popnas(Method):
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
-    version = 4
+    version = 5
     tuned_on = ("nas-bench-201",)
     needs = (AsSequence,)
     serves_several = True
@@ -91,7 +91,7 @@ class Popnas(Method):
         self._pending = Pending[tuple[Round, Member] | None]()
         self._asked: set[Hashable] = set()
         self._is_over = False
-        """Whether every network of the space has been asked for."""
+        """Whether a round found nothing new to ask for; random networks follow, which may repeat."""
 
     def ask(self) -> Configuration:
         member = self._next()

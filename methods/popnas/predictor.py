@@ -25,8 +25,8 @@ class KernelRidge:
 
     def __init__(self, x: Array) -> None:
         self._centre = x.mean(axis=0)
-        deviation = x.std(axis=0)
-        self._scale = np.where(deviation > 0, deviation, 1.0) * np.sqrt(max((deviation > 0).sum(), 1))
+        varies = np.ptp(x, axis=0) > 0  # the deviation of equal numbers may be 1e-17
+        self._scale = np.where(varies, x.std(axis=0), 1.0) * np.sqrt(max(varies.sum(), 1))
         self._known = (x - self._centre) / self._scale
         values, self._vectors = np.linalg.eigh(_kernel(self._known, self._known))
         self._values = np.maximum(values, 0.0)

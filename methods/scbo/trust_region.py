@@ -69,8 +69,8 @@ def candidates(
     """Up to 2^power distinct rows inside a box around a centre of shape (d,).
 
     Each ordered column takes a scrambled Sobol point with probability min(1, 20/d); the box always includes a column's
-    next values. At most a share length/0.8 of the categorical columns (at least one) take another value. At least one
-    column is redrawn.
+    next values (on a log scale the low ones may lie farther apart). At most a share length/0.8 of the categorical
+    columns (at least one) take another value. At least one column is redrawn.
 
     Args:
         sides: the box's side along each ordered column, as a multiple of `length`.

@@ -100,20 +100,43 @@ class RowProcess:
         mean, variance = self._process.predict(self.covariance(rows, self._rows), math.exp(self.parameters[-2]))
         return self._level + mean, np.maximum(variance, 0.0)
 
-    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of each target given the others, noise included, shape (n,) each (5.12)."""
-        precisions = np.diag(self._process.solved(np.eye(len(self._rows))))
-        return self._targets - self._process.weights / precisions, 1 / precisions
+    def left_out(self, normals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Draws of the function at the n fitted rows without each target in turn, shape (n, n, draws).
+
+        Element [j, k] is at row k, given all targets but the j-th, which only the level knows. By Matheron's rule: a
+        draw from the prior, corrected by what it misses of the targets.
+
+        Args:
+            normals: standard normal numbers for the function and for the noise, shape (2, n, draws).
+        """
+        noise = math.exp(self.parameters[-1])
+        precision = self._process.solved(np.eye(len(self._rows)))
+        drawn = self._root(self.covariance(self._rows, self._rows)) @ normals[0]
+        missed = (self._targets - self._level)[:, None] - drawn - math.sqrt(noise) * normals[1]
+        weights = precision @ missed
+        given_all = self._level + drawn + missed - noise * weights
+        # Without target j: the weights that are 0 there (Rasmussen and Williams, section 5.4.2). K K⁻¹ = 1 - noise K⁻¹.
+        withdrawn = weights / np.diag(precision)[:, None]
+        without: NDArray[np.float64] = (
+            given_all - (np.eye(len(precision)) - noise * precision)[..., None] * withdrawn[:, None]
+        )
+        return without
 
     def sample(self, rows: Rows, normals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Joint posterior draws of the function at n rows, of standard normal numbers: shape (n,) or (n, draws)."""
         mean, covariance = self.posterior(rows)
+        drawn: NDArray[np.float64] = (mean + (self._root(covariance) @ normals).T).T
+        return drawn
+
+    def _root(self, covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The Cholesky factor of a covariance of the function."""
         jitter = 1e-8 * math.exp(self.parameters[-2])
         while True:
             try:
-                factor = cholesky(covariance + jitter * np.eye(len(rows)), lower=True, overwrite_a=True)
-                drawn: NDArray[np.float64] = (mean + (factor @ normals).T).T
-                return drawn
+                factor: NDArray[np.float64] = cholesky(
+                    covariance + jitter * np.eye(len(covariance)), lower=True, overwrite_a=True
+                )
+                return factor
             except np.linalg.LinAlgError:  # nearly equal rows: rounding errors exceed the jitter
                 jitter *= 10
 

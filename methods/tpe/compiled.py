@@ -90,8 +90,8 @@ def log_relative_ratio(log_good: float, log_bad: float, quantile: float) -> floa
 def bandwidth(count: Array, z: Array, lower: float, upper: float, narrowest: float) -> float:
     """Bandwidth of a numerical hyper-parameter in one group of observations: Scott's rule, guarded.
 
-    1.059 · min(IQR / 1.34, std) · n^(-1/5) over the group's values and the middle of the range (the prior's place),
-    clipped to [narrowest, 1/2] of the range.
+    1.059 · min(IQR / 1.34, std) · n^(-1/5) over the group's values and the middle of the range (where the prior
+    lies by default), clipped to [narrowest, 1/2] of the range.
 
     Args:
         count: number of observations at each value.

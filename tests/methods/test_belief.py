@@ -203,3 +203,9 @@ def test_a_belief_about_a_number_moves_its_prior() -> None:
     packed = CTPE(PROBLEM, np.random.default_rng(0), prior="rate=0.001+layers=7")._estimators()._dimensions.packed
     assert packed.middle[[1, 3]].tolist() == pytest.approx([0.25, 6.5 / 99])
     assert packed.spread[[1, 3]].tolist() == pytest.approx([SPREAD] * 2)
+
+
+def test_a_number_with_an_exponent_is_one_number() -> None:
+    assert belief("rate=1e-3+layers=7").mode == belief("rate=0.1e-2+layers=7").mode
+    wide = Problem(ParameterSpace([Float("x", 1.0, 1e9, log=True)]), (Metric("loss", ""),))
+    assert Belief.of("x=1e+6", wide, np.random.default_rng(0)).mode == (1e6,)

@@ -406,3 +406,18 @@ def test_a_method_that_chooses_levels_does_not_fit_a_benchmark_without_them() ->
         assert not spec.misfit(Problem.of(toys.Watched()))
         with pytest.raises(UsageError, match=f"{name} cannot search here: it chooses how long to train"):
             spec.build(Problem.of(toys.Toy()), np.random.default_rng(0))
+
+
+class LateSize(toys.Watched):
+    """The size is above its limit until the last levels."""
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        evaluation = super().measure(configuration, seed, upto, state)
+        size = 1.0 if upto["epochs"] == 27 else 9.0
+        return evaluation._replace(metrics={**evaluation.metrics, "size": size})
+
+
+def test_pasha_trains_on_where_a_constraint_is_met_at_the_end_alone() -> None:
+    bound = Bound(Metric("size", ""), 5.0, upper=True)
+    found = trajectory("pasha", LateSize(), evals=25, bounds=(bound,))
+    assert found.columns["feasible"].any()

@@ -20,7 +20,7 @@ from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.popnas.cells import blocks_of, canonical, time_features
-from nasbench.methods.popnas.forecast import Columns, forecast, ranks
+from nasbench.methods.popnas.forecast import Columns, Forecast, forecast, ranks
 from nasbench.methods.popnas.fronts import Element, exploration_front, pareto_front, underused
 from nasbench.methods.popnas.growth import BlockGrowth, NodeGrowth, StepGrowth, growth_of
 from nasbench.methods.popnas.method import Popnas
@@ -451,3 +451,20 @@ class TestSearch:
     def test_options_out_of_range_are_refused(self, spec: str, words: str) -> None:
         with pytest.raises(UsageError, match=words):
             MethodSpec.parse(spec).build(Problem(NB201, (METRICS[0],)), np.random.default_rng(0))
+
+
+def test_a_feature_that_has_not_varied_has_no_say() -> None:
+    """The standard deviation of seven times 0.2 is 3e-17, not 0."""
+    rng = np.random.default_rng(0)
+    x, y = rng.random((7, 2)), rng.random(7)
+    constant, elsewhere = np.full((7, 1), 0.2), np.hstack([rng.random((5, 2)), np.full((5, 1), 0.6)])
+    assert constant.std() > 0
+    predicted = KernelRidge(np.hstack([x, constant])).predict(y, elsewhere)
+    assert np.abs(predicted).max() < 10
+
+
+@pytest.mark.parametrize(("maximised", "value"), [(False, 1.0), (True, 9.0)])
+def test_a_low_score_means_a_good_value_of_the_first_objective(maximised: bool, value: float) -> None:
+    nothing, values = np.zeros(1), np.arange(11.0)
+    made = Forecast([], (np.array([0.1]),), np.array([5.0]), None, nothing, values, maximised)
+    assert made.predicted(0) == pytest.approx((value, 5.0))
