@@ -11,7 +11,16 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "std::bad_alloc", "cudnn_status_alloc_failed")
+_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "std::bad_alloc",
+    "cudnn_status_alloc_failed",
+    "cublas_status_alloc_failed",
+    "device_allocation_failed",
+    "unable to find an engine",
+)
 _STICKY = (
     "an illegal memory access was encountered",
     "device-side assert triggered",
@@ -45,6 +54,17 @@ def is_sticky(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(text in str(error).lower() for text in _STICKY)
 
 
+@contextmanager
+def lost_device_noted() -> Iterator[None]:
+    """Raises DeviceLost in the place of an error after which the device is lost for this process."""
+    try:
+        yield
+    except RuntimeError as error:
+        if is_sticky(error):
+            raise DeviceLost(f"the device has failed: {error}") from error
+        raise
+
+
 def guarded(compute: Callable[[], T]) -> T:
     """Calls `compute`, and once more if memory was exhausted, then without other calls in parallel.
 
@@ -53,22 +73,15 @@ def guarded(compute: Callable[[], T]) -> T:
     `compute`.
     """
     try:
-        with _GATE.beside():
+        with _GATE.beside(), lost_device_noted():
             return compute()
     except (RuntimeError, MemoryError) as error:
-        if is_sticky(error):
-            raise DeviceLost(f"the device has failed: {error}") from error
         if not is_out_of_memory(error):
             raise
     # The error has been released here, and with it the tensors in its frames.
-    with _GATE.alone():
+    with _GATE.alone(), lost_device_noted():
         free()
-        try:
-            return compute()
-        except RuntimeError as error:
-            if is_sticky(error):
-                raise DeviceLost(f"the device has failed: {error}") from error
-            raise
+        return compute()
 
 
 class _Gate:

@@ -39,7 +39,7 @@ from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder
 
 _LOG = logging.getLogger("nasbench")
 _INITIAL_SCALE = 1e-3  # standard deviation of the initial architecture parameters
-_PENALTY = 15.0  # λ = 15 / τ, for a hinge in millions of parameters (ZO-DARTS++, section IV-C)
+_PENALTY = 15.0  # λ = 15 / τ, for a hinge in millions of parameters (ZO-DARTS++, section IV)
 _RECIPE = RECIPES["search"]  # that of the paper's supernets
 
 
@@ -102,7 +102,7 @@ class Search:
         with exact():
             self._begin()
             kept = None if state is None else kept_in(state)
-            if kept is not None:
+            if kept is not None and kept.keys() == self._state().keys():  # else it is another version's
                 self._resume(kept)
                 if len(self.log) < self.settings.stop:
                     _LOG.info("the search continues after epoch %d of %d", len(self.log), self.settings.stop)
@@ -227,7 +227,7 @@ class Search:
         return cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
-        """Validation loss, plus the penalty on the expected size (ZO-DARTS++, equation 16)."""
+        """Validation loss, plus the penalty on the expected size (ZO-DARTS++, equation 4)."""
         probabilities = self._probabilities(logits)
         loss = cross_entropy(network(batch.images, probabilities), batch.labels)
         self._val_losses.append(loss.detach())

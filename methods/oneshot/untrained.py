@@ -17,6 +17,8 @@ from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.cells.network import CellNetwork
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training.initialisation import initialised
+from nasbench.benchmarks.training.training import use_one_thread
+from nasbench.methods.oneshot.search import exact
 
 
 class Untrained:
@@ -29,13 +31,16 @@ class Untrained:
 
     def __init__(self, space: Searchable, seed: int) -> None:
         self._space, self._seed, self._data = space, seed, space.images()
+        if self._data.device.type == "cpu":
+            use_one_thread()
         self._batch: LabelledImages = next(self._data.batches(space.batch, None, np.random.default_rng(seed)))
 
     def score(self, name: str, stages: Sequence[Stage]) -> float:
         """The score called `name`, one of `SCORES`, of the network with these stages."""
         space = self._space
         make = partial(CellNetwork, stages, space.filters, space.shape[0], space.classes)
-        return SCORES[name](initialised(make, self._data.device, self._seed), self._batch)
+        with exact():
+            return SCORES[name](initialised(make, self._data.device, self._seed), self._batch)
 
 
 def naswot(network: nn.Module, batch: LabelledImages) -> float:

@@ -22,6 +22,7 @@ from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
@@ -259,6 +260,8 @@ class _Search:
             else:  # to be trained to the end
                 configuration, level, number, before = asked, self._highest, self._asked, None
             self._space.check(configuration)
+        except DeviceLost:
+            raise  # not the method's fault: another process repeats it
         except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
         finally:
@@ -302,8 +305,7 @@ class _Search:
             raise ValueError(f"there is no level {level}; allowed: {fidelity or 'the whole evaluation'}")
         if proposal.continues is None:
             return configuration, level, self._asked, None
-        number = index(proposal.continues)
-        trial = self._trials.pop(number, None)
+        trial = self._trials.pop(number := index(proposal.continues), None)
         if trial is None:
             raise ValueError(f"trial {number} cannot be continued: it is at work, has failed, or has ended")
         if configuration != trial.configuration or fidelity is None or not fidelity.continues(trial.level, level):
@@ -340,14 +342,13 @@ class _Search:
         thinking = perf_counter() - begin
         if self._charge or self._fees:
             self._put_on_clock(thinking)
-        text = self._space.to_json(pending.configuration)
         if is_incumbent and self._held_back is not None:
             self._worth = self._held_back.worth(pending.configuration)
         self.rows.append(
             Row(
                 len(self.rows) + 1,
                 pending.worker,
-                text,
+                self._space.to_json(pending.configuration),
                 metrics[0],
                 feasible,
                 self._incumbent,

@@ -7,6 +7,7 @@ import glob
 import hashlib
 import io
 import json
+import logging
 import math
 import re
 from collections.abc import Generator, Iterable
@@ -39,6 +40,7 @@ from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.imported import NAME
 from nasbench.benchmarks.tabular.specification import PLACE, metric_of, objective_of
 from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
@@ -48,6 +50,7 @@ from nasbench.results.store import disk
 
 _MOST = 100_000  # configurations of a table without --sample
 
+_LOG = logging.getLogger("nasbench")
 _NUMBERS = ("class", "repetition")  # columns: of configurations that share evaluations, and of their seeds
 _COST = Metric("evaluation_time", "s", description="wall time of the whole evaluation")
 
@@ -296,8 +299,15 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
     """Each task with its evaluation, in the order in which they finish."""
     evaluate = partial(_evaluate, name)
     if jobs == 1 or len(tasks) < 2:
-        yield from ((task, evaluate(task)) for task in tasks)
-        return
+        tasks = list(tasks)
+        try:
+            while tasks:
+                yield tasks[0], evaluate(tasks[0])
+                del tasks[0]
+            return
+        except DeviceLost as error:
+            _LOG.warning("%s; another process repeats it, and computes the rest, too", error)
+            jobs = 1
     nothing = {metric.name: math.nan for metric in _opened(name).metrics}
     with closing(in_processes(evaluate, tasks, jobs, lambda task: [task])) as results:
         for task, result in results:

@@ -11,6 +11,8 @@ from nasbench.benchmarks.training.faults import DeviceLost, guarded
 MEMORY = [
     RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 139 GiB"),
     RuntimeError("[enforce fail at alloc_cpu.cpp:124] data. DefaultCPUAllocator: can't allocate memory: 1 TB"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("Unable to find an engine to execute this computation"),
     MemoryError(),
 ]
 STICKY = [

@@ -19,8 +19,10 @@ from nasbench.benchmarks import open_benchmark  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, size  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.training.faults import DeviceLost  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.contract import Problem  # noqa: E402
+from nasbench.methods.oneshot.search import Search  # noqa: E402
 from nasbench.methods.oneshot.untrained import SCORES, Untrained  # noqa: E402
 
 LOOK_UP = open_benchmark("supernet:digits:nb201-cifar10")
@@ -102,3 +104,26 @@ def test_networks_are_proposed_best_first_and_then_again(score: str) -> None:
 def test_wrong_options_are_refused(spec: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         MethodSpec.parse(spec).build(PROBLEM, np.random.default_rng(0))
+
+
+def test_scores_do_not_depend_on_the_number_of_threads() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        Untrained(LOOK_UP.space.as_supernet(), 0)  # type: ignore[attr-defined]
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["proxy", "zo-darts:epochs=1,T=9"])
+def test_a_device_that_fails_in_a_search_is_no_failure_of_the_method(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    monkeypatch.setattr(Untrained, "score", fails)
+    monkeypatch.setattr(Search, "run", fails)
+    with pytest.raises(DeviceLost, match="the device has failed"):
+        MethodSpec.parse(name).build(PROBLEM, np.random.default_rng(0)).ask()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,7 +17,8 @@ from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.commands import progress
-from nasbench.cli.engine.tabulate import tabulate
+from nasbench.cli.engine import tabulate as tabulate_module
+from nasbench.cli.engine.tabulate import Written, tabulate
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.digit_tables import BENCH, records
@@ -175,13 +177,30 @@ def test_progress_says_how_long_it_will_take(
     assert capsys.readouterr().err == "1 of 4 evaluations, about 2.0 min left\n"
 
 
-def test_a_failed_device_ends_the_process_that_tabulates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def evaluate(*_: object) -> Evaluation:
-        raise DeviceLost("gone")
+def test_after_a_failed_device_another_process_computes_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = TrainingCurves.evaluate
+    begun: list[int] = []
+    handed: list[int] = []
+
+    def evaluate(self: TrainingCurves, configuration: Configuration, seed: int, *others: Any) -> Evaluation:
+        begun.append(seed)
+        if len(begun) == 2:
+            raise DeviceLost("the device has failed")
+        return whole(self, configuration, seed, *others)
+
+    def elsewhere(evaluate: Any, tasks: list[Any], jobs: int, name: Any) -> Any:
+        handed.append(len(tasks))
+        yield from ((task, evaluate(task)) for task in tasks)
 
     monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
-    with pytest.raises(DeviceLost):
-        list(tabulate(BENCH, None, 1, 2, tmp_path / "x", 1, None))
+    monkeypatch.setattr(tabulate_module, "in_processes", elsewhere)
+    *_, written = tabulate(BENCH, None, 3, 1, tmp_path / "x", 1, None)
+    assert isinstance(written, Written)
+    assert written.rows == 3
+    assert (len(begun), handed) == (4, [2])
+    assert "the device has failed; another process repeats it" in caplog.text
 
 
 @pytest.mark.parametrize(
