@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -173,16 +174,22 @@ def losses(processes: Sequence[RowProcess], rows: Rows, values: Array, rng: Gene
             first of each pair is left out of it.
     """
     normals = rng.standard_normal((len(processes) + 1, len(rows), _DRAWS))
-    in_order, differ = values[:, None] < values, values[:, None] != values
-    first, second = np.nonzero(np.triu(differ))
-    counted = []
-    for process, z in zip(processes[:-1], normals, strict=False):
-        drawn = process.sample(rows, z)
-        counted.append(2 * ((drawn[first] < drawn[second]) != in_order[first, second, None]).sum(axis=0))
-    drawn = processes[-1].left_out(normals[-2:])
-    each = drawn[np.arange(len(rows)), np.arange(len(rows))]
-    counted.append(((each[:, None] < drawn) != in_order[..., None])[differ].sum(axis=0))
-    return np.array(counted)
+    drawn = (process.sample(rows, z) for process, z in zip(processes[:-1], normals, strict=False))
+    counted = [_misranked(repeat(others), values) for others in drawn]
+    return np.array([*counted, _misranked(processes[-1].left_out(normals[-2:]), values)])
+
+
+def _misranked(drawn: Iterable[Array], values: Array) -> NDArray[np.int64]:
+    """The number of misranked ordered pairs in each draw, shape (draws,).
+
+    Args:
+        drawn: for the first of each pair draws at all values, shape (values, draws).
+    """
+    count = np.zeros(_DRAWS, np.int64)
+    for j, draws in zip(range(len(values)), drawn, strict=False):
+        others = values != values[j]
+        count += ((draws[j] < draws[others]) != (values[j] < values[others])[:, None]).sum(axis=0)
+    return count
 
 
 def ranking_weights(losses: NDArray[np.int64]) -> Array:

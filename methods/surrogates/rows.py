@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,11 +101,11 @@ class RowProcess:
         mean, variance = self._process.predict(self.covariance(rows, self._rows), math.exp(self.parameters[-2]))
         return self._level + mean, np.maximum(variance, 0.0)
 
-    def left_out(self, normals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Draws of the function at the n fitted rows without each target in turn, shape (n, n, draws).
+    def left_out(self, normals: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        """For each fitted target, draws of the function at all n fitted rows without that target, shape (n, draws).
 
-        Element [j, k] is at row k, given all targets but the j-th, which only the level knows. By Matheron's rule: a
-        draw from the prior, corrected by what it misses of the targets.
+        Only the level knows the target. By Matheron's rule: a draw from the prior, corrected by what it misses of the
+        other targets.
 
         Args:
             normals: standard normal numbers for the function and for the noise, shape (2, n, draws).
@@ -116,11 +117,9 @@ class RowProcess:
         weights = precision @ missed
         given_all = self._level + drawn + missed - noise * weights
         # Without target j: the weights that are 0 there (Rasmussen and Williams, section 5.4.2). K K⁻¹ = 1 - noise K⁻¹.
-        withdrawn = weights / np.diag(precision)[:, None]
-        without: NDArray[np.float64] = (
-            given_all - (np.eye(len(precision)) - noise * precision)[..., None] * withdrawn[:, None]
-        )
-        return without
+        changes, withdrawn = np.eye(len(precision)) - noise * precision, weights / np.diag(precision)[:, None]
+        for change, weight in zip(changes, withdrawn, strict=True):
+            yield given_all - change[:, None] * weight
 
     def sample(self, rows: Rows, normals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Joint posterior draws of the function at n rows, of standard normal numbers: shape (n,) or (n, draws)."""

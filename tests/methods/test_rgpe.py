@@ -54,7 +54,7 @@ def test_draws_without_a_value_are_those_of_a_process_of_the_others() -> None:
     process._condition(rows, values)
     level = process.mean(np.full((1, 2), 1e9))[0]
     covariance = process.covariance(rows, rows)
-    drawn = process.left_out(np.random.default_rng(0).standard_normal((2, 7, 50_000)))
+    drawn = np.array(list(process.left_out(np.random.default_rng(0).standard_normal((2, 7, 50_000)))))
     assert drawn.shape == (7, 7, 50_000)
     for j in range(7):
         others = np.arange(7) != j
