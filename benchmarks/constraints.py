@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 _BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
 _QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")
-JOIN = re.compile(r"(?<![0-9.][eE])\+")
+JOIN = re.compile(r"(?<![0-9.][eE])\+|\+(?!\d)")
 """The "+" that joins constraints or beliefs, not that inside a number like 1e+6."""
 _FORMS = "allowed: METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE, METRIC@S, METRIC@M, METRIC@L"
 

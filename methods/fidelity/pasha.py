@@ -24,9 +24,11 @@ class PASHA(ASHA):
     A training may stand in the place of another of the lower rung if the two differ there by at most epsilon: the 90th
     percentile of the final differences between trainings of the highest rung whose learning curves cross at least
     twice; after each rung that is added it is 0 until curves cross there. Trainings that violate a constraint are not
-    compared, and while no training is feasible in both of the two highest rungs, a rung is added, too: the constraint
-    may be met at higher levels only. Once the order is stable nothing is trained longer, so that few networks or none
-    are trained to the end, and incumbents are those of the highest level reached.
+    compared; where eta trainings have reached the highest rung, and none is feasible in both of the two highest, a rung
+    is added, too, for the constraint may be met at higher levels only. So under tight constraints it is soon ASHA.
+
+    Once the order is stable nothing is trained longer, so that few networks or none are trained to the end, and
+    incumbents are those of the highest level reached.
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
@@ -49,6 +51,8 @@ class PASHA(ASHA):
         of their own."""
         self._crossings = Crossings()
         """The crossings between curves of trainings that reached the highest rung."""
+        self._ended = 0
+        """Number of trainings that reached the highest rung since it was added."""
 
     def _open(self) -> Sequence[tuple[Rung, Level]]:
         return self._downwards[len(self._downwards) - self._top :]
@@ -64,19 +68,22 @@ class PASHA(ASHA):
             self._losses[number][key] = observation.objective
         if number != self._top:
             return
+        self._ended += 1
         if is_new and observation.curve is not None:
             self._crossings.add(observation.curve)
         if not self._is_stable() and self._top < len(self._levels) - 1:
-            self._top, self._crossings = self._top + 1, Crossings()
+            self._top, self._crossings, self._ended = self._top + 1, Crossings(), 0
 
     def _is_stable(self) -> bool:
         """Whether the two highest rungs order the trainings of the highest in the same way, up to epsilon.
 
-        While none is feasible in both, their order is not known.
+        Where of η trainings none is feasible in both, the order is not known.
         """
         below = self._losses[self._top - 1]
         highest = {key: loss for key, loss in self._losses[self._top].items() if key in below}
-        return bool(highest) and is_same_order(highest, below, self._crossings.epsilon)
+        if not highest:
+            return self._ended < self._eta
+        return is_same_order(highest, below, self._crossings.epsilon)
 
 
 class Crossings:

@@ -18,7 +18,6 @@ from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_pape
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.training.faults import lost_device_noted
 from nasbench.methods.contract import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import Settings
@@ -130,8 +129,7 @@ class OneShot(Method):
 
     def _run(self, search: Search) -> None:
         try:
-            with lost_device_noted():
-                search.run(self._problem.state, lambda _: self._say(search.log))
+            search.run(self._problem.state, lambda _: self._say(search.log))
         finally:
             self.unpaid, self._epochs = search.earlier, search.log
 

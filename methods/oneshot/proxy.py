@@ -7,7 +7,6 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.training.faults import lost_device_noted
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.baselines import OneShotRandom
 from nasbench.methods.oneshot.one_shot import MOST_DRAWS
@@ -62,8 +61,7 @@ class Proxy(OneShotRandom):
             drawn = self._drawn(self._rng)
             configuration = self._fitting(drawn)
             if configuration is not None and configuration not in scores:
-                with lost_device_noted():
-                    scores[configuration] = untrained.score(self._score, drawn)
+                scores[configuration] = untrained.score(self._score, drawn)
             if len(scores) == self._networks:
                 break
         if not scores:

@@ -102,7 +102,9 @@ class Search:
         with exact():
             self._begin()
             kept = None if state is None else kept_in(state)
-            if kept is not None and kept.keys() == self._state().keys():  # else it is another version's
+            if kept is not None and kept.keys() != self._state().keys():
+                _LOG.warning("%s is of another version: the search begins anew", state)
+            elif kept is not None:
                 self._resume(kept)
                 if len(self.log) < self.settings.stop:
                     _LOG.info("the search continues after epoch %d of %d", len(self.log), self.settings.stop)

@@ -31,7 +31,7 @@ class Untrained:
 
     def __init__(self, space: Searchable, seed: int) -> None:
         self._space, self._seed, self._data = space, seed, space.images()
-        if self._data.device.type == "cpu":
+        if self._data.device.type != "cuda":
             use_one_thread()
         self._batch: LabelledImages = next(self._data.batches(space.batch, None, np.random.default_rng(seed)))
 

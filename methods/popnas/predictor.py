@@ -25,7 +25,7 @@ class KernelRidge:
 
     def __init__(self, x: Array) -> None:
         self._centre = x.mean(axis=0)
-        varies = np.ptp(x, axis=0) > 0  # the deviation of equal numbers may be 1e-17
+        varies = np.ptp(x, axis=0) > 1e-9 * np.abs(x).max(axis=0)  # equal numbers may differ in the last digit
         self._scale = np.where(varies, x.std(axis=0), 1.0) * np.sqrt(max(varies.sum(), 1))
         self._known = (x - self._centre) / self._scale
         values, self._vectors = np.linalg.eigh(_kernel(self._known, self._known))

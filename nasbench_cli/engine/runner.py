@@ -22,7 +22,7 @@ from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.benchmarks.training.faults import DeviceLost, lost_device_noted
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
@@ -253,7 +253,7 @@ class _Search:
     def _ask(self, method: Method) -> None:
         begin = perf_counter()
         try:
-            with asking(self._asked):
+            with asking(self._asked), lost_device_noted():
                 asked = method.ask()
             if isinstance(asked, Proposal):
                 configuration, level, number, before = self._part(asked)
@@ -261,7 +261,7 @@ class _Search:
                 configuration, level, number, before = asked, self._highest, self._asked, None
             self._space.check(configuration)
         except DeviceLost:
-            raise  # not the method's fault: another process repeats it
+            raise  # another process repeats it
         except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
         finally:

@@ -10,6 +10,7 @@ import json
 import logging
 import math
 import re
+from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -299,15 +300,15 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
     """Each task with its evaluation, in the order in which they finish."""
     evaluate = partial(_evaluate, name)
     if jobs == 1 or len(tasks) < 2:
-        tasks = list(tasks)
+        left = deque(tasks)
         try:
-            while tasks:
-                yield tasks[0], evaluate(tasks[0])
-                del tasks[0]
+            while left:
+                yield left[0], evaluate(left[0])
+                left.popleft()
             return
         except DeviceLost as error:
             _LOG.warning("%s; another process repeats it, and computes the rest, too", error)
-            jobs = 1
+            jobs, tasks = 1, list(left)
     nothing = {metric.name: math.nan for metric in _opened(name).metrics}
     with closing(in_processes(evaluate, tasks, jobs, lambda task: [task])) as results:
         for task, result in results:

@@ -18,6 +18,7 @@ from nasbench.benchmarks.spaces.cells import Stage, choices_of, dead_stages, par
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
+from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import one_shot, search  # noqa: E402
 from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
@@ -127,6 +128,24 @@ def test_a_search_whose_state_is_damaged_begins_anew_and_says_so(
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 2
     assert set(said) == {next(line for line in said if line.startswith(f"{state} cannot be used"))}
+
+
+def test_a_search_whose_state_is_of_another_version_begins_anew_and_says_so(
+    space: Searchable, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings, state = shorter("milenas", 1), tmp_path / "run.method.state"
+    whole = Search(space, settings, seed=3)
+    whole.run(state)
+    kept = kept_in(state)
+    assert kept is not None
+    keep({name: value for name, value in kept.items() if name != "first"}, state)
+    again = Search(space, settings, seed=3)
+    again.run(state)
+    assert facts(again.log) == facts(whole.log)
+    assert again.earlier == 0
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{state} is of another version: the search begins anew"
+    ]
 
 
 @pytest.mark.slow

@@ -453,11 +453,12 @@ class TestSearch:
             MethodSpec.parse(spec).build(Problem(NB201, (METRICS[0],)), np.random.default_rng(0))
 
 
-def test_a_feature_that_has_not_varied_has_no_say() -> None:
-    """The standard deviation of seven times 0.2 is 3e-17, not 0."""
+@pytest.mark.parametrize("equal", [[0.2] * 7, [0.1] * 6 + [float(np.mean([0.1] * 3))]])
+def test_a_feature_that_has_not_varied_has_no_say(equal: list[float]) -> None:
+    """The standard deviation of seven times 0.2 is 3e-17, and the mean of three times 0.1 is not 0.1."""
     rng = np.random.default_rng(0)
     x, y = rng.random((7, 2)), rng.random(7)
-    constant, elsewhere = np.full((7, 1), 0.2), np.hstack([rng.random((5, 2)), np.full((5, 1), 0.6)])
+    constant, elsewhere = np.array(equal)[:, None], np.hstack([rng.random((5, 2)), np.full((5, 1), 0.6)])
     assert constant.std() > 0
     predicted = KernelRidge(np.hstack([x, constant])).predict(y, elsewhere)
     assert np.abs(predicted).max() < 10

@@ -148,7 +148,7 @@ def test_a_price_is_not_charged_on_the_wall_clock(tmp_path: Path) -> None:
 def test_a_lost_device_is_no_failure_of_the_method() -> None:
     class Loses(toys.Careful):
         def ask(self) -> Configuration:
-            raise DeviceLost("the device has failed")
+            raise RuntimeError("CUDA error: device-side assert triggered")
 
-    with pytest.raises(DeviceLost):
+    with pytest.raises(DeviceLost, match="the device has failed: CUDA error"):
         toy_run(Loses, evals=3)
