@@ -93,7 +93,7 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
         known |= labels
     names = tuple(known.get(method, method) for method in methods)
     for name in names:
-        if not name.strip() or not name.isprintable():
+        if not name.strip() or len(name.splitlines()) > 1:
             raise StoreError(f"a method cannot be labelled {name!r}: a label is one line of text")
     doubles = sorted({label for label in names if names.count(label) > 1})
     if doubles:

@@ -265,6 +265,7 @@ def test_shards_that_run_at_the_same_time_are_one_table(
 class Split(toys.Live):
     """A live benchmark of one's own, whose objective says its split."""
 
+    name = "toy-split"  # opened benchmarks are kept by name
     metrics = (Metric("valid-loss", "", split="valid"), Metric("size", "", cheap=True))
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
@@ -277,20 +278,20 @@ class Split(toys.Live):
 def test_a_table_of_a_benchmark_of_ones_own_can_be_imported(
     nasbench: Callable[..., Printed], lend: Lend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lend(BENCHMARKS, "toy-live", Split)
-    monkeypatch.setattr(BENCHMARKS, "_taken", BENCHMARKS._taken | {"toy-live"})  # as a plug-in's name is
-    done = nasbench("tabulate", "toy-live", "--sample", 2, "--out", tmp_path / "t")
+    lend(BENCHMARKS, "toy-split", Split)
+    monkeypatch.setattr(BENCHMARKS, "_taken", BENCHMARKS._taken | {"toy-split"})  # as a plug-in's name is
+    done = nasbench("tabulate", "toy-split", "--sample", 2, "--out", tmp_path / "t")
     assert done.code == 0, done.err
     monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
     imported = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "t.toml")
     assert imported.code == 0, imported.err
-    assert "toy-live-table: 2 of 2 configurations" in imported.out
+    assert "toy-split-table: 2 of 2 configurations" in imported.out
 
 
 @pytest.mark.parametrize(
     ("metrics", "said"),
     [
-        ((Metric("loss", ""),), "the objective loss of toy-live needs a split"),
+        ((Metric("loss", ""),), "the objective loss of toy-split needs a split"),
         ((Metric("valid-loss", "", split="valid", cheap=True),), "is not known before training"),
         ((Metric("error", "", split="valid"),), "its name must begin with valid-"),
         ((Metric("valid-loss", "", split="valid"), Metric("digit1", "")), "would be called digit1: rename one"),
@@ -304,8 +305,8 @@ def test_what_could_not_be_imported_is_refused_before_anything_is_trained(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lend(BENCHMARKS, "toy-live", Split)
+    lend(BENCHMARKS, "toy-split", Split)
     monkeypatch.setattr(Split, "metrics", metrics)
-    refused = nasbench("tabulate", "toy-live", "--sample", 2, "--out", tmp_path / "t")
+    refused = nasbench("tabulate", "toy-split", "--sample", 2, "--out", tmp_path / "t")
     assert (refused.code, list(tmp_path.iterdir())) == (2, [])
     assert said in refused.err
