@@ -54,15 +54,12 @@ def is_sticky(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(text in str(error).lower() for text in _STICKY)
 
 
-@contextmanager
-def lost_device_noted() -> Iterator[None]:
-    """Raises DeviceLost in the place of an error after which the device is lost for this process."""
-    try:
-        yield
-    except RuntimeError as error:
-        if is_sticky(error):
-            raise DeviceLost(f"the device has failed: {error}") from error
-        raise
+def check_device(error: BaseException) -> None:
+    """Raises DeviceLost if an error is one, or says that the device is lost for this process."""
+    if isinstance(error, DeviceLost):
+        raise error
+    if is_sticky(error):
+        raise DeviceLost(f"the device has failed: {error}") from error
 
 
 def guarded(compute: Callable[[], T]) -> T:
@@ -73,15 +70,20 @@ def guarded(compute: Callable[[], T]) -> T:
     `compute`.
     """
     try:
-        with _GATE.beside(), lost_device_noted():
+        with _GATE.beside():
             return compute()
     except (RuntimeError, MemoryError) as error:
+        check_device(error)
         if not is_out_of_memory(error):
             raise
     # The error has been released here, and with it the tensors in its frames.
-    with _GATE.alone(), lost_device_noted():
+    with _GATE.alone():
         free()
-        return compute()
+        try:
+            return compute()
+        except RuntimeError as error:
+            check_device(error)
+            raise
 
 
 class _Gate:

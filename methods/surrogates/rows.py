@@ -104,8 +104,8 @@ class RowProcess:
     def left_out(self, normals: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         """For each fitted target, draws of the function at all n fitted rows without that target, shape (n, draws).
 
-        Only the level knows the target. By Matheron's rule: a draw from the prior, corrected by what it misses of the
-        other targets.
+        The level stays that of all targets. By Matheron's rule: a draw from the prior, corrected by what it misses of
+        the other targets.
 
         Args:
             normals: standard normal numbers for the function and for the noise, shape (2, n, draws).

@@ -22,7 +22,7 @@ from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.training.faults import DeviceLost, lost_device_noted
+from nasbench.benchmarks.training.faults import check_device
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
@@ -253,16 +253,15 @@ class _Search:
     def _ask(self, method: Method) -> None:
         begin = perf_counter()
         try:
-            with asking(self._asked), lost_device_noted():
+            with asking(self._asked):
                 asked = method.ask()
             if isinstance(asked, Proposal):
                 configuration, level, number, before = self._part(asked)
             else:  # to be trained to the end
                 configuration, level, number, before = asked, self._highest, self._asked, None
             self._space.check(configuration)
-        except DeviceLost:
-            raise  # another process repeats it
         except BaseException as error:
+            check_device(error)  # if it is lost, another process repeats the run
             raise _MethodFailed(f"ask: {explained(error)}") from error
         finally:
             thinking = perf_counter() - begin + method.unpaid
@@ -305,7 +304,8 @@ class _Search:
             raise ValueError(f"there is no level {level}; allowed: {fidelity or 'the whole evaluation'}")
         if proposal.continues is None:
             return configuration, level, self._asked, None
-        trial = self._trials.pop(number := index(proposal.continues), None)
+        number = index(proposal.continues)
+        trial = self._trials.pop(number, None)
         if trial is None:
             raise ValueError(f"trial {number} cannot be continued: it is at work, has failed, or has ended")
         if configuration != trial.configuration or fidelity is None or not fidelity.continues(trial.level, level):

@@ -145,10 +145,13 @@ def test_a_price_is_not_charged_on_the_wall_clock(tmp_path: Path) -> None:
         assert toy_run(Asks, Dear(), evals=2, journal=journal).columns["started"][-1] < 1000
 
 
-def test_a_lost_device_is_no_failure_of_the_method() -> None:
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA error: device-side assert triggered"), DeviceLost("the device has failed: CUDA error")]
+)
+def test_a_lost_device_is_no_failure_of_the_method(error: BaseException) -> None:
     class Loses(toys.Careful):
         def ask(self) -> Configuration:
-            raise RuntimeError("CUDA error: device-side assert triggered")
+            raise error
 
     with pytest.raises(DeviceLost, match="the device has failed: CUDA error"):
         toy_run(Loses, evals=3)

@@ -81,9 +81,9 @@ def siso_or(fns: Branches, which: AnyHyperparameter | int) -> Part:
 
 def mimo_or(fns: Branches, which: AnyHyperparameter | int, inputs: Sequence[str], outputs: Sequence[str]) -> Part:
     """One of several parts with the same inputs and outputs."""
+    parts = fns if isinstance(fns, Mapping) else dict(enumerate(fns))
 
     def chosen(values: dict[str, Any]) -> Part:
-        parts = fns if isinstance(fns, Mapping) else dict(enumerate(fns))
         if values["which"] not in parts:
             raise ProgramError(f"there is no part for the choice {values['which']!r} among {len(fns)} parts")
         return parts[values["which"]]()
