@@ -198,7 +198,10 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
 
     def tell(said: object) -> None:
         with talking:
-            pipe.send(said)
+            try:
+                pipe.send(said)
+            except BrokenPipeError:  # the parent has closed it, and is ending
+                os._exit(1)
 
     listen(tell)
     drop_unwritable_errors()  # what a method prints goes there

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +14,10 @@ import pytest
 from nasbench.cli.engine.events import Notice, listen, notices_about, notices_about_evaluation
 from nasbench.cli.engine.executors import chosen, compute_batch
 from nasbench.cli.engine.keys import asked_grid
-from nasbench.cli.engine.pool import in_processes
+from nasbench.cli.engine.pool import _work, in_processes
 from nasbench.cli.engine.session import Session, begin
 from nasbench.cli.engine.suites import Suite
+from nasbench.cli.engine.watch import SLOTS
 from nasbench.cli.engine.work import Work
 from nasbench.methods.random_search import RandomSearch
 
@@ -96,3 +99,18 @@ def test_the_device_of_live_runs_elsewhere_is_reported(heard: list[Notice], tmp_
     work.keep(batch, answer)
     assert heard == [Notice(logging.INFO, "device", "NVIDIA H200")]
     assert chosen("serial", 1).local  # for which a command prints the device first
+
+
+def test_a_process_whose_parent_has_hung_up_ends_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    """A second Ctrl-C can keep the parent from ending its processes."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(time.sleep, theirs, context.RawArray("d", SLOTS), {}))
+    process.start()
+    theirs.close()
+    assert isinstance(ours.recv(), Notice)  # it has begun
+    ours.send(0.1)
+    ours.close()
+    process.join()
+    assert process.exitcode == 1
+    assert capfd.readouterr().err == ""

@@ -214,10 +214,18 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     store.commit(live("zo-darts+:estimate=noise"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     (table,) = beside_published(searches_of(store), json.loads(PAPER.read_text()))
     by = table.data.set_index("published_as")
-    assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST", "ZO-DARTS, BreastMNIST"}
+    assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST", "ZO-DARTS, BreastMNIST", ""}
+    assert by.loc["ZO-DARTS++ L, BreastMNIST", "constraint"] == "parameters@L"
+    others = by.loc[""]  # of the setting without a constraint: what its searches must beat
+    assert set(others["method"]) == {"random", "zo-darts+:estimate=noise"}
+    assert others["accuracy_published"].isna().all()
+    assert others["accuracy"].tolist() == pytest.approx([89.0, 89.0])
+    shown = table.shown.set_index("method").loc["random"]
+    assert (shown["paper %"], shown["ours %"], shown["paper M"], shown["paper s"]) == ("-", "89.0±1.0", "-", "-")
     small = by.loc["ZO-DARTS++ S, BreastMNIST"]
     assert (small["accuracy_published"], small["accuracy_published_std"]) == (88.5, 1.71)
     assert small["accuracy"] == pytest.approx(89.0)  # the best of all epochs, as published
+    assert small["accuracy_by_validation"] == pytest.approx(88.0)
     assert small["accuracy_std"] == pytest.approx(1.0)  # of a sample
     assert small["parameters_published"] == 0.15
     assert small["parameters"] == pytest.approx(0.16)
