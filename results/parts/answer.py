@@ -102,7 +102,7 @@ def _note(comparison: Comparison) -> str:
 
 def _marks(comparison: Comparison) -> str:
     names = [[comparison.methods[m] for m in kind] for kind in comparison.overall.kinds if len(kind) > 1]
-    told = [f"{listed(kind)} are one method here: all their runs are the same." for kind in names]
+    told = [f"{listed(kind)} are one method here: their incumbents are always the same." for kind in names]
     overall = comparison.overall
     if overall.complete.size and not overall.ranks[0].these.known:
         told.append("Fewer than five seeds are common to all: no intervals.")

@@ -24,8 +24,8 @@ THESE = (
 NEW = (
     "CI (new): 95 % confidence interval for new tasks, of which the search spaces here are a sample (t over the means "
     "of spaces; over families, or benchmarks, where there is one space), for each pair alone. p (new): the same with "
-    "variances that all pairs estimate together (moderated t, Smyth, 2004), which may be significant where the "
-    "interval of one pair is wide."
+    "variances that all pairs estimate together (moderated t, Smyth, 2004), after Holm's correction; never below the p "
+    "of the interval."
 )
 
 
@@ -93,7 +93,7 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
         tested: all pairs of Holm's correction.
         scope: the scope of these pairs, if it is not all settings.
     """
-    text = ["=: every run of the one is that of the other."] * any(pair.is_identical for pair in pairs)
+    text = ["=: the incumbents of the two are always the same."] * any(pair.is_identical for pair in pairs)
     if not tested:
         if not all(pair.is_identical for pair in pairs):
             text.append("Too few seeds for intervals and p: at least five in every setting of a pair.")

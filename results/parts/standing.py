@@ -120,7 +120,7 @@ def _marks(scopes: Sequence[tuple[str, Verdicts]], comparison: Comparison, has_t
     for names, places in same.items():
         under = [f"under {name}" if name != "no constraint" else "without a constraint" for name in places]
         where = "everywhere" if "all together" in places else listed(under)
-        told.append(f"{names} are identical {where}: all their runs are equal.")
+        told.append(f"{names} are identical {where}: their incumbents are always the same.")
     told += ["tuned: search spaces on which the defaults of that method were chosen."] * has_tuned
     told.append(
         "margin: probability that its run is better than one of the next method, with its 95 % confidence interval; "

@@ -91,7 +91,7 @@ def test_methods_that_are_one_where_there_is_no_constraint_are_said_to_be(filled
         filled({make_setup(method, constraint="c"): [make_run(s, [3.0, 2.0 + s + shift]) for s in range(6)]})
     report.write([filled({})], Request(tmp_path / "out", formats=("html",)))
     first = screen((tmp_path / "out" / "index.html").read_text())
-    assert "a and b are identical without a constraint: all their runs are equal." in first
+    assert "a and b are identical without a constraint: their incumbents are always the same." in first
 
 
 def test_summaries_that_name_different_methods_first_are_explained(filled: Fill, tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ def test_pairs_are_what_their_formulas_say_and_scipy_tests(filled: Fill) -> None
     errors = np.maximum(np.sqrt(drawn_together / 2), errors)
     distances = np.array([abs(p.these.value - 0.5) for p in overall.pairs.values()])
     new = np.maximum(raw, 2 * stats.t.sf(distances / errors, freedom))
-    assert [p.p_new for p in overall.pairs.values()] == pytest.approx(np.minimum(holm(new) / SHARE, 1))
+    alone = [pair.new.p() for pair in overall.pairs.values()]
+    assert [p.p_new for p in overall.pairs.values()] == pytest.approx(np.fmax(np.minimum(holm(new) / SHARE, 1), alone))
 
 
 def test_one_setting_is_judged_by_permutations(filled: Fill) -> None:
@@ -163,6 +164,22 @@ def test_a_pair_does_not_depend_on_who_else_takes_part(filled: Fill, tmp_path_fa
     two = Comparison(load_all(store), 0, (1.0,)).overall.pair(0, 1)
     assert every is not None and two is not None
     assert (every.these, every.new, every.wins) == (two.these, two.new, two.wins)
+
+
+def test_where_the_interval_on_new_tasks_holds_one_half_nothing_is_significant_there(filled: Fill) -> None:
+    """`a` is far better on one space and better on the other; the other methods do not differ, on either."""
+    rng = np.random.default_rng(0)
+    places = [("f0", "f0b", "none"), ("f1", "f1b", "none")]
+    values = {m: {place: rng.normal(size=20).tolist() for place in places} for m in "abcdefg"}
+    values["a"] = {place: rng.normal(better, size=20).tolist() for place, better in zip(places, (-1.3, -6), strict=True)}
+    pair = compared(filled, values).overall.pair(0, 1)
+    assert pair is not None
+    low, high = pair.new.interval()
+    assert low < 0.5 < high
+    assert pair.verdict == 1
+    assert pair.shared.p() < 0.001  # by the variances of the others it is significant
+    assert pair.p_new == pair.new.p() > 0.05
+    assert pair.verdict_new == 0
 
 
 def test_new_tasks_are_never_surer_than_these(filled: Fill) -> None:
