@@ -210,8 +210,8 @@ def _moderated(pairs: dict[tuple[int, int], Pair], kinds: tuple[tuple[int, ...],
 def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts]:
     """The verdicts with p after Holm's correction, over all their pairs that are not identical.
 
-    p on new tasks is never below p on these benchmarks, nor below the p of the interval on new tasks: where that holds one
-    half, variances of other pairs alone decide nothing.
+    p on new tasks is never below p on these benchmarks, nor below the p of the interval on new tasks: where that holds
+    one half, variances of other pairs alone decide nothing.
 
     Args:
         share: share of the 5 % error rate that these verdicts may use; p is divided by it.

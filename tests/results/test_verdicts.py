@@ -171,7 +171,9 @@ def test_where_the_interval_on_new_tasks_holds_one_half_nothing_is_significant_t
     rng = np.random.default_rng(0)
     places = [("f0", "f0b", "none"), ("f1", "f1b", "none")]
     values = {m: {place: rng.normal(size=20).tolist() for place in places} for m in "abcdefg"}
-    values["a"] = {place: rng.normal(better, size=20).tolist() for place, better in zip(places, (-1.3, -6), strict=True)}
+    values["a"] = {
+        place: rng.normal(better, size=20).tolist() for place, better in zip(places, (-1.3, -6), strict=True)
+    }
     pair = compared(filled, values).overall.pair(0, 1)
     assert pair is not None
     low, high = pair.new.interval()
