@@ -271,9 +271,6 @@ class Method(Blockwise, ABC):
     """Options that a later release added, with the value at which runs are what they were; such runs keep their
     identity."""
 
-    initial_option: ClassVar[str] = "initial"
-    """Name of the option with the number of random configurations at the start (`initial_phase`)."""
-
     method_option: ClassVar[str] = ""
     """Name of the option that names another method, by which this one searches; empty if there is none. What holds of
     that method (`version`, `tuned_on`, `repeatable`) then holds of this one, too."""
@@ -331,12 +328,13 @@ class Method(Blockwise, ABC):
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
         """Number of random configurations before the method uses its observations; 0 if it uses them at once.
 
-        A run whose budget is not larger shows nothing of the method, and the user is told so.
+        The value of the option `initial`, if there is one. A run whose budget is not larger shows nothing of the
+        method, and the user is told so.
 
         Args:
             options: every option with its value.
         """
-        return int(options.get(cls.initial_option, 0))
+        return int(options.get("initial", 0))
 
     @classmethod
     def form(cls, problem: Problem) -> type[Method]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -48,7 +49,6 @@ class RegularizedEvolution(Method):
         "E. Real, A. Aggarwal, Y. Huang and Q. V. Le. Regularized Evolution for Image Classifier Architecture Search. "
         "AAAI 2019."
     )
-    initial_option = "population"
     serves_several = True
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
@@ -59,6 +59,10 @@ class RegularizedEvolution(Method):
         self._initial, self._tournament = population, tournament
         self._members: deque[_Member] = deque(maxlen=population)
         self._problem = problem
+
+    @classmethod
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        return int(options["population"])
 
     def ask(self) -> Configuration:
         if self._initial > 0 or not self._members:

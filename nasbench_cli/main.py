@@ -39,7 +39,6 @@ COMMANDS = {
 _CONTINUE = ("run", "tabulate", "data")  # a command that was stopped goes on where it was when it is given again
 _OF_A_PATH = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SENTENCE = 3000  # letters: names can be longer than any screen
-_ALIASES = {"bench": "speed"}  # earlier names, which still work
 
 
 class _Commands(click.Group):
@@ -49,10 +48,9 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = _ALIASES.get(cmd_name, cmd_name)
-        if name not in COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[name][0].partition(":")
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"nasbench.cli.commands.{module}"), attribute)
         return command
 
@@ -60,7 +58,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         nearest = difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if args[0] not in COMMANDS and args[0] not in _ALIASES and nearest:
+        if args[0] not in COMMANDS and nearest:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]!r}?")
         return super().resolve_command(ctx, args)
 

@@ -182,12 +182,12 @@ def belongs(h: Hyperparameter, x: object) -> bool:
     return type(x) is int and 0 <= x < len(h.values)
 
 
-def binned(h: object, value: object, bins: int = 8) -> object:
-    """The number of a bin, for a real number or an integer in the range of `h`; any other value unchanged."""
+def binned(h: object, value: object) -> object:
+    """One of eight bins, for a real number or an integer in the range of `h`; any other value unchanged."""
     if not isinstance(h, Float | Integer) or not isinstance(value, int | float):
         return value
     low, high, x = (math.log(v) if h.log else float(v) for v in (h.low, h.high, value))
-    return min(bins - 1, int(bins * (x - low) / (high - low)))
+    return min(7, int(8 * (x - low) / (high - low)))
 
 
 def values_text(h: Hyperparameter) -> str:

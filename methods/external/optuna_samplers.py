@@ -239,11 +239,13 @@ class CNSGA2(_BuiltIn):
     )
     seconds = 4e-4
 
-    initial_option = "population"
-
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
         require("cnsga2", "peers", "optuna")
         super().__init__(problem, rng, SAMPLERS["nsga2"], {"population_size": _at_least(2, "population", population)})
+
+    @classmethod
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        return int(options["population"])
 
 
 @METHODS.register("nsga2")

@@ -37,8 +37,6 @@ class Family:
     """Cost of matching two labels, shape (labels, labels); infinite if they never match."""
     coefficients: Mapping[str, float] = field(default_factory=dict)
     """Factor of a label's mass, if it is not 1."""
-    floor: float = _FLOOR
-    """Least mass of ip and of op."""
     is_open: bool = False
     """Whether other labels may occur. Such a label matches itself only, at no cost, and is in the first group only."""
 
@@ -50,7 +48,7 @@ class Family:
         for u, (label, units) in enumerate(zip(graph.labels, graph.units, strict=True)):
             if u not in others:
                 masses[u] = incoming[u] * (1 if units is None else units) * self.coefficients.get(label, 1.0)
-        share = max(_SHARE * masses.sum(), self.floor)
+        share = max(_SHARE * masses.sum(), _FLOOR)
         masses[[0, -1]] = share
         masses[decisions] = share / max(len(decisions), 1)
         return masses

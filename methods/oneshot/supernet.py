@@ -30,11 +30,13 @@ class Supernet(nn.Module):
         filters: channels of the first stage; they double from stage to stage.
         depth: cells of each stage.
         kernel: the size of the spatial convolution before `grow`.
-        exact_skip: whether operations of probability zero are skipped; outputs and gradients are the same.
         shared: whether kernel sizes share one tensor, whose centre is the smaller sizes; their mixture is one
             convolution.
         operations: the operations of an edge, in the order of the columns of the probabilities.
     """
+
+    exact_skip = True
+    """Whether operations of probability zero are skipped; outputs and gradients are the same."""
 
     def __init__(
         self,
@@ -43,12 +45,11 @@ class Supernet(nn.Module):
         classes: int,
         depth: int = 3,
         kernel: int = 3,
-        exact_skip: bool = True,
         shared: bool = False,
         operations: Sequence[str] = OPERATIONS,
     ) -> None:
         super().__init__()
-        self.exact_skip, self._shared, self._operations = exact_skip, shared, tuple(operations)
+        self._shared, self._operations = shared, tuple(operations)
         widths = [filters << stage for stage in range(3)]
         self.stem = ConvNorm(channels, filters, 3)
         self._cells = [[MixedCell(width, kernel, operations) for _ in range(depth)] for width in widths]

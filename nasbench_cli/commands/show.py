@@ -27,27 +27,14 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @click.command()
-@click.argument("what", nargs=-1, required=True, metavar="NAME", shell_complete=completion.anything)
-@click.option("--constrain", hidden=True)
-@click.option("--svg", type=click.Path(path_type=Path), hidden=True)
+@click.argument("name", shell_complete=completion.anything)
 @takes_data_dir
-def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None:
+def show(name: str) -> None:
     """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options, source) or an executor.
 
     `nasbench show-run` shows one run of a store.
     """
-    if len(what) == 4:  # `show` did earlier what `show-run` does
-        from nasbench.cli.commands.show_run import run_page
-
-        click.echo(run_page(*what, constrain, svg))
-        click.echo("notice: write `nasbench show-run STORE METHOD BENCH SEED`", err=True)
-    elif len(what) == 1 and constrain is None and svg is None:
-        click.echo(described(what[0]))
-    else:
-        raise UsageError(
-            "show takes the NAME of a benchmark, method or executor; `nasbench show-run STORE METHOD BENCH SEED` shows "
-            "a run"
-        )
+    click.echo(described(name))
 
 
 def described(name: str) -> str:

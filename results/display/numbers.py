@@ -64,10 +64,10 @@ def point(value: float, unit: str) -> str:
     return f"{value:.0f}" if unit == "evaluations" else f"{value:.4g} s"
 
 
-def count(amount: int | str, what: str, plural: str = "") -> str:
+def count(amount: int | str, what: str) -> str:
     """An amount with its noun: `1 run`, `24,000 runs`, or from a text `10 to 30 runs`."""
     text = amount if isinstance(amount, str) else f"{amount:,}"
-    return f"{text} {what if text == '1' else plural or what + 's'}"
+    return f"{text} {what if text == '1' else what + 's'}"
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:

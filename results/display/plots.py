@@ -35,9 +35,9 @@ _STYLE: Any = {
 }
 
 
-def styled(changes: dict[str, Any] | None = None) -> AbstractContextManager[None]:
-    """A context with the style of all figures here, with some changes."""
-    return mpl.rc_context(_STYLE | (changes or {}))
+def styled() -> AbstractContextManager[None]:
+    """A context with the style of all figures here."""
+    return mpl.rc_context(_STYLE)
 
 
 def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look], width: float = 5.6) -> Figure:

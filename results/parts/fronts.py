@@ -12,7 +12,7 @@ from nasbench.results.display.numbers import constraint_name, fixed
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.hypervolumes import losses
-from nasbench.results.parts.pareto import median_surface
+from nasbench.results.parts.pareto import median_surface, reached
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import quality
@@ -128,8 +128,8 @@ def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
         found = [losses(values, scales) for (s, m, _), values in runs.items() if (s, m) == (setting, method)]
         surface = median_surface(found)
         if len(surface):
-            series.append(Series(method, _in_units(_reached(surface, at), scales[1])))
-    bound = _in_units(_reached(exact, at), scales[1])
+            series.append(Series(method, _in_units(reached(surface, at), scales[1])))
+    bound = _in_units(reached(exact, at), scales[1])
     drawn = np.concatenate([bound, *(s.y for s in series)])
     drawn = drawn[np.isfinite(drawn)]
     margin = 0.05 * float(np.ptp(drawn)) or 1.0
@@ -142,13 +142,6 @@ def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
     if is_log:
         limits = (float(drawn.min()) / 1.1, float(drawn.max()) * 1.1)
     return Panel(title, names[0], names[1], x, tuple(series), limits, is_log, scales[1][2], bound=bound, place=place)
-
-
-def _reached(surface: Array, at: Array) -> Array:
-    """The least second loss at or below each value of the first, shape (points,); NaN where there is none."""
-    least = np.where(surface[:, 0] <= at[:, None], surface[:, 1], np.inf).min(axis=1)
-    reached: Array = np.where(np.isfinite(least), least, np.nan)
-    return reached
 
 
 def _in_units(values: Array, scale: tuple[str, str, bool, bool]) -> Array:

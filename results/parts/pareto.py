@@ -184,14 +184,20 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
         runs = [front for (s, m, _), front in evaluated.points.items() if (s, m) == (setting, method)]
         surface = median_surface(runs)
         if len(surface):
-            reached = np.where(surface[:, 0] <= x[:, None], surface[:, 1], np.inf).min(axis=1)
-            series.append(Series(method, np.where(np.isfinite(reached), reached, np.nan)))
+            series.append(Series(method, reached(surface, x)))
     margin = 0.05 * (high[1] - low[1]) or 1.0
     facts = curves.settings.iloc[setting]
     title = constraint_name(facts["constraint"]).replace("+", " + ")
     place = facts["family"], facts["bench"], facts["constraint"]
     limits = (float(low[1] - margin), float(high[1] + margin))
     return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)
+
+
+def reached(surface: Array, at: Array) -> Array:
+    """The least second loss at or below each value of the first, shape (points,); NaN where there is none."""
+    least = np.where(surface[:, 0] <= at[:, None], surface[:, 1], np.inf).min(axis=1)
+    found: Array = np.where(np.isfinite(least), least, np.nan)
+    return found
 
 
 def median_surface(runs: Sequence[Array]) -> Array:

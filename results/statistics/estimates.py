@@ -42,13 +42,13 @@ class Estimate:
         half = float(special.stdtrit(self.freedom, 1 - level / 2)) * self.error
         return max(lowest, self.value - half), min(highest, self.value + half)
 
-    def p(self, null: float = 0.5) -> float:
-        """Two-sided p of the hypothesis that the quantity is `null`; NaN if there is none."""
+    def p(self) -> float:
+        """Two-sided p of the hypothesis that the quantity is one half; NaN if there is none."""
         if not self.known:
             return np.nan
-        if null == 0.5 and self.exact is not None:
+        if self.exact is not None:
             return self.exact
-        distance = abs(self.value - null)
+        distance = abs(self.value - 0.5)
         if distance <= 1e-12:
             return 1.0
         return float(2 * special.stdtr(self.freedom, -distance / self.error)) if self.error else 0.0

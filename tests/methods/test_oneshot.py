@@ -135,7 +135,7 @@ class TestSupernet:
     @pytest.mark.parametrize("grown", [False, True])
     def test_leaving_out_what_has_no_probability_changes_nothing(self, grown: bool) -> None:
         torch.manual_seed(0)
-        network = Supernet(4, 1, 3, depth=2, kernel=7, exact_skip=True).double()
+        network = Supernet(4, 1, 3, depth=2, kernel=7).double()
         parts = [drawn(18, 5, seed=2, scale=2.0)]
         if grown:
             network.grow((5, 3))

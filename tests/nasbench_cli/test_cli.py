@@ -339,7 +339,7 @@ def test_debug_shows_the_traceback(nasbench: Command) -> None:
 
 
 def test_every_help_text_fits_its_width(nasbench: Command) -> None:
-    for command in ([], ["list"], ["show"], ["run"], ["status"], ["report"], ["bench"]):
+    for command in ([], ["list"], ["show"], ["run"], ["status"], ["report"], ["speed"]):
         printed = nasbench(*command, "--help")
         assert printed.code == 0
         assert max(map(len, printed.out.splitlines())) <= 100
@@ -369,15 +369,14 @@ def test_report_takes_several_stores_and_formats(
 def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Store) -> None:
     frame = pd.read_parquet(small_store.folder)
     method, bench = frame["method"].iloc[0], frame["bench"].iloc[0]
-    done = nasbench("show", small_store.folder, method, bench, 1)
+    done = nasbench("show-run", small_store.folder, method, bench, 1)
     assert done.code == 0, done.err
     assert f"{method} on {bench}, model_size@0.5, seed 1" in done.out
-    assert nasbench("show", small_store.folder, method, bench, 1, "--constrain", "model_size@0.50").out == done.out
-    assert nasbench("show", small_store.folder, method, bench, "x").code == 2
-    assert (
-        "allowed: model_size@0.5" in nasbench("show", small_store.folder, method, bench, 1, "--constrain", "none").err
-    )
-    assert "STORE METHOD BENCH SEED" in nasbench("show", small_store.folder, method).err
+    assert nasbench("show-run", small_store.folder, method, bench, 1, "--constrain", "model_size@0.50").out == done.out
+    assert nasbench("show-run", small_store.folder, method, bench, "x").code == 2
+    other = nasbench("show-run", small_store.folder, method, bench, 1, "--constrain", "none")
+    assert "allowed: model_size@0.5" in other.err
+    assert "METHOD BENCH SEED` shows a run" in nasbench("show", small_store.folder).err
 
 
 @pytest.mark.parametrize("option", ["--svg", "--page"])

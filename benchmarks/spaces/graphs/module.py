@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, max_pool2d, relu
 
+from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -58,16 +59,11 @@ class Pool(nn.Module):
         return max_pool2d(x, 2, 2, ceil_mode=True)
 
 
-class Convolution(nn.Module):
+class Convolution(ConvNorm):
     """A convolution, batch normalisation and a rectifier."""
 
-    def __init__(self, incoming: int, units: int, kernel: int, stride: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(incoming, units, kernel, stride, kernel // 2, bias=False)
-        self.norm = nn.BatchNorm2d(units)
-
     def forward(self, x: Tensor) -> Tensor:
-        return relu(self.norm(self.conv(x)))
+        return relu(super().forward(x))
 
 
 class Residual(nn.Module):
