@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import click
 
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
+from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.archives import again, open_archive
 from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.results import Store
+from nasbench.results import Store, StoreError
 from nasbench.results.display.numbers import count
 
 
@@ -35,21 +37,49 @@ def make(store: Path, out: Path | None) -> int:
 
     Configurations, measured times and search logs stay in the store.
     """
-    from nasbench.results.report.files import refuse_inside, refuse_other
-    from nasbench.results.store.archive import Archive, begins_as_archive, pack
+    from nasbench.results.report.files import refuse_inside
+    from nasbench.results.store.archive import Archive, pack
+    from nasbench.results.store.store import is_store
 
     opened, path = Store.open(store), out or Path(f"{os.path.abspath(store)}.zip")
     if path.is_dir() or not path.parent.is_dir():
         what = f"{path} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UsageError(f"{what}: --out names the file to write, in a folder that exists")
     refuse_inside(path, opened)
-    refuse_other(path, begins_as_archive)
+    if is_store(path.parent):
+        raise UsageError(f"{path.parent} is a store, which sets aside what it does not know: choose another --out")
+    _refuse_others(path, opened)
     size = pack(opened, path)
+    say_notices(opened)
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
     click.echo(f"{count(runs, 'run')} of {store} in {size / 1e6:.1f} MB: {path}")
     click.echo(f"contents sha256:{made.contents}")
+    if made.missing:
+        click.echo(
+            f"notice: {count(made.missing, 'run')} that were asked for are missing, and reports will say so: "
+            f"`nasbench status {store}` says which",
+            err=True,
+        )
     return DONE
+
+
+def _refuse_others(path: Path, store: Store) -> None:
+    """Raises UsageError if there is already a file that is not an archive of some of a store's runs."""
+    from nasbench.results.store.archive import Archive
+
+    if not os.path.lexists(path):
+        return
+    own = {(f.setup.id, seed) for f in store.fragments() for seed in f.seeds}
+    try:
+        others = {(f.setup.id, seed) for f in Archive(path).fragments() for seed in f.seeds} - own
+    except StoreError:
+        raise UsageError(f"{path} is there already, and no archive: choose another --out, or delete it") from None
+    if others:
+        raise UsageError(
+            f"{path} is there already, an archive with {count(len(others), 'run')} that {store.folder} does not have: "
+            "choose another --out, or delete it"
+        )
 
 
 @archive.command(short_help="Compute some of an archive's runs again, and compare.")
@@ -58,10 +88,10 @@ def make(store: Path, out: Path | None) -> int:
     "--share", type=float, default=0.02, show_default=True, metavar="P", help="Share of the runs, above 0 and up to 1."
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the choice of runs."
+    "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the choice of runs.  [default: another each time]"
 )
 @takes_data_dir
-def check(name: str, share: float, seed: int) -> int:
+def check(name: str, share: float, seed: int | None) -> int:
     """Compute a random share of an archive's runs again, and compare them bit for bit.
 
     ARCHIVE is a file, or the name of an archive that comes with nasbench. The exit code is 1 if a run differs, or none
@@ -70,10 +100,13 @@ def check(name: str, share: float, seed: int) -> int:
     if not 0 < share <= 1:
         raise UsageError(f"--share must be above 0 and at most 1, not {share:g}")
     opened = open_archive(name)
-    click.echo(f"contents sha256:{opened.contents}")
+    runs = sum(len(f.runs) for f in opened.fragments())
+    chosen = secrets.randbelow(1 << 31) if seed is None else seed
+    click.echo(f"contents sha256:{opened.contents} (stated by the archive)")
+    click.echo(f"{max(1, round(share * runs)):,} of {count(runs, 'run')}, chosen by --seed {chosen}")
     same, reasons, different = 0, Counter[str](), 0
     with interrupts_noted():
-        for found in again(opened, share, seed):
+        for found in again(opened, share, chosen):
             if found.same:
                 same += 1
             elif found.same is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from nasbench.benchmarks import open_benchmark, parse_constraints
 from nasbench.benchmarks.repeatability import Repeatable
@@ -16,9 +17,12 @@ from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
 from nasbench.results import Store
 from nasbench.results.report.request import Request
+from nasbench.results.selection import EVERYTHING
 from nasbench.results.store.archive import Archive, ArchivedFragment, same_rows
-from nasbench.results.store.trajectory import Setup
+from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.trajectory import Setting, Setup
 
+_MOST_NAMED = 3
 _EMBEDDED = Path(__file__).parents[2] / "suites" / "archives"
 
 
@@ -53,15 +57,21 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
         raise UsageError(f"give a store, or --against an archive: {', '.join((*embedded(), 'the path of a file'))}")
     stores = [Store.open(Path(folder)) for folder in folders]
     if not stores:
-        return list(map(open_archive, names))
+        alone: list[Store] = list(map(open_archive, names))
+        _check_settings(alone)
+        for number, store in enumerate(alone):
+            _check_results(store, alone[:number])
+        return alone
     setups = [f.setup for store in stores for f in store.fragments()]
     archives = [open_archive(name).limited(setups) for name in names]
     for name, archive in zip(names, archives, strict=True):
         if not archive.fragments():
-            protocols = "; ".join(sorted({setup.protocol for setup in setups})) or "no run"
+            protocols = sorted({setup.protocol for setup in setups})
+            places = sorted({f"{setup.bench}, {setup.constraint}" for setup in setups})
+            which = f"{'; '.join(protocols)}; {'; '.join(places[:_MOST_NAMED])}" if setups else "no run"
             raise UsageError(
-                f"the archive {name} has no run in the settings of these stores ({protocols}): it holds "
-                f"{', '.join(archive.protocols)}"
+                f"the archive {name} has no run in the settings of these stores ({which}): it holds "
+                f"{', '.join(archive.protocols)}; `nasbench report --against {name}` shows on what"
             )
     own = {setup.key: setup.id for setup in setups}
     data = {setup.bench: (setup.data, setup.held_back) for setup in setups}
@@ -70,17 +80,66 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
             if (setup.data, setup.held_back) != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
                     f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules "
-                    "or by another version than these stores: leave it out, or take the archive of this version of "
-                    "nasbench; columns that were added to a table (`nasbench import columns`) are other data: use "
+                    "or by another version than these stores: leave it out, or take one that was made with the "
+                    "versions that are here; columns that were added to a table (`nasbench import columns`) are other data: use "
                     "another --data-dir"
                 )
+    _check_settings([*archives, *stores])
+    for store in archives:
+        _check_results(store, stores)
     return [*archives, *stores]
 
 
+def _check_settings(stores: Sequence[Store]) -> None:
+    """Raises UsageError if an archive states other facts of a setting than the ones before it or these stores."""
+    known: dict[tuple[str, str, str], tuple[Setting, str]] = {}
+    for store in stores:
+        for setup in (f.setup for f in store.fragments()):
+            place = setup.bench, setup.constraint, setup.data
+            setting, of = known.setdefault(place, (setup.setting, str(store.folder)))
+            if differ := [
+                name for name, value in vars(setting).items() if not _agree(value, vars(setup.setting)[name])
+            ]:
+                raise UsageError(
+                    f"{of} and {store.folder} state different facts of {setup.bench} with the same data "
+                    f"({', '.join(differ)}): leave one of them out"
+                )
+
+
+def _agree(one: object, other: object) -> bool:
+    """Whether two statements of a fact are the same, numbers up to rounding; what one does not know agrees."""
+    if one is None or other is None or one in ("", ()) or other in ("", ()):
+        return True
+    if isinstance(one, float) and isinstance(other, float):
+        return bool(np.isclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True))
+    return one == other
+
+
+def _check_results(archive: Store, stores: Sequence[Store]) -> None:
+    """Raises UsageError if an archive has other results of a run than these stores, by the same version."""
+    own = {(f.setup.id, seed): f for store in stores for f in store.fragments() for seed in f.seeds}
+    for theirs in archive.fragments():
+        for seed in theirs.seeds:
+            ours = own.get((theirs.setup.id, seed))
+            if ours is not None and not _incumbents(ours, seed).equals(_incumbents(theirs, seed)):
+                raise UsageError(
+                    f"{archive.folder} has another result of {theirs.setup.method} on {theirs.setup.bench}, "
+                    f"{theirs.setup.constraint}, seed {seed}, than your store, by the same version: give the method "
+                    "another name or another version, or leave the archive out"
+                )
+
+
+def _incumbents(fragment: Fragment, seed: int) -> pa.Table:
+    """The incumbents of a run, and their scores."""
+    span = next(span for run, span in fragment.spans() if run.seed == seed)
+    return fragment.table(["incumbent", "unseen", "feasible"])[span]
+
+
 def focused(request: Request, stores: Sequence[Store]) -> Request:
-    """The request with the one method of the stores as its baseline, if that is set beside archives."""
+    """The request with the one method of the stores as its baseline, if that is set beside archives, all of them."""
     methods = {f.setup.method for store in stores if not isinstance(store, Archive) for f in store.fragments()}
-    if request.baseline is not None or len(methods) != 1 or not any(isinstance(store, Archive) for store in stores):
+    is_chosen = request.baseline is not None or request.selection != EVERYTHING
+    if is_chosen or len(methods) != 1 or not any(isinstance(store, Archive) for store in stores):
         return request
     return replace(request, baseline=methods.pop())
 
@@ -123,11 +182,18 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
     if setup.charge_thinking:
         return Again(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
-        return Again(setup, seed, None, "this installation has another version of the method or of the data")
+        return Again(setup, seed, None, f"this installation has another version of {setup.method} or of the data")
+    ours, theirs = planned.setup.to_json(), setup.to_json()
+    stated = [name for name in theirs["setting"] if not _agree(ours["setting"].get(name), theirs["setting"][name])]
+    stated += [name for name in ("metrics", "initial", "tuned_on") if ours[name] != theirs[name]]
+    if stated:
+        return Again(setup, seed, False, f"the archive states other facts: {', '.join(stated)}")
     benchmark = open_benchmark(setup.bench)
     found = run(planned.setup, seed, planned.spec, benchmark, planned.bounds)
     if same_rows(fragment, found):
         return Again(setup, seed, True)
+    if found.failure:
+        return Again(setup, seed, False, f"here it failed: {found.failure}")
     level = Repeatable.both(planned.spec.repeatable, benchmark.repeatable)
     return Again(setup, seed, False, "" if level is Repeatable.ANY_PROCESSOR else "it may differ on another processor")
 

@@ -31,6 +31,7 @@ from nasbench.results.scores.metric import of_metric
 from nasbench.results.selection import EVERYTHING, check_versions, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
+from nasbench.results.store.archive import Archive
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import beginning
@@ -137,7 +138,8 @@ def _subject(
     if cut is not None:
         told = [cut.told, *told]
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
-    of_suites = [plan["wishes"].get("labels", {}) for store in stores for plan in store.plans()]
+    naming = [store for store in stores if len(stores) == 1 or not isinstance(store, Archive)]
+    of_suites = [plan["wishes"].get("labels") or {} for store in naming for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
     points = _checkpoints(curves, request.checkpoints, wishes)
     comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)

@@ -1,6 +1,7 @@
 """Archives: a store in one file, for reading only, with what reports read of each run and nothing else.
 
-    facts.json        the setups with their runs and provenance, the last suite's wishes, and the contents' hash
+    facts.json        the setups with their runs and provenance, the seeds that were asked for and are missing, the last
+                      suite's wishes, and the contents' hash
     steps.parquet     the rows of each run at which its incumbent or the incumbent's score changes, and its last row
     feasible.parquet  a bit for every row of each run
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import zipfile
 import zlib
@@ -31,7 +33,8 @@ from numpy.typing import NDArray
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.contents import hash_of
-from nasbench.results.store.fragment import Fragment, RunRecord, Torn
+from nasbench.results.store.fragment import Fragment, RunRecord, Torn, record
+from nasbench.results.store.status import status
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, to_table
 
@@ -41,19 +44,25 @@ _MOMENT = (2026, 1, 1, 0, 0, 0)  # of every member, so that equal contents are e
 _KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_feasible")
 _OF_LEVELS = ("level", "spent")
 _CHANGES = ("incumbent", "unseen", "unseen_feasible")
+_MOST_BYTES = 1 << 28  # of all members, unpacked; the largest that comes with the project has a tenth
+_MOST_ROWS = 10_000_000  # of a run
+_CONTROL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01][0-9a-f]|u007f|u00[89][0-9a-f])")  # in JSON
 
 _DAMAGE = (
     OSError,
     EOFError,
     ValueError,
     KeyError,
+    IndexError,
     TypeError,
     AttributeError,
+    OverflowError,
+    MemoryError,
     RuntimeError,
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What reading a damaged archive may raise."""
+"""What reading a damaged or forged archive may raise."""
 
 Columns = dict[str, NDArray[Any]]
 
@@ -88,6 +97,10 @@ class Archive(Store):
         self._name = name or str(path)
         try:
             with zipfile.ZipFile(path) as file:
+                if sum(member.file_size for member in file.infolist()) > _MOST_BYTES:
+                    raise StoreError(
+                        f"{path} would unpack to more than {_MOST_BYTES >> 20} MiB: no archive is so large"
+                    )
                 facts = json.loads(file.read(_FACTS))
                 if facts["archive"] > VERSION or facts["schema"] > SCHEMA_VERSION:
                     raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
@@ -96,10 +109,17 @@ class Archive(Store):
                 raise StoreError(f"{path} is damaged: its rows do not match their digests")
             self.contents: str = facts["contents"]
             """The hash of the contents of the store that it was made of."""
-            self._wishes: dict[str, Any] = facts["wishes"]
+            if not re.fullmatch("[0-9a-f]{64}", self.contents):
+                raise ValueError(f"contents: no SHA-256, {self.contents!r}")
+            for told in (facts["wishes"], *(setup["cell"] for setup in facts["setups"])):
+                if _CONTROL.search(json.dumps(told)):
+                    raise ValueError("a name with a control character")  # it would reach the terminal
+            self._wishes = _wishes(facts["wishes"])
+            self._missing = [(Setup.from_json(cell), seeds) for cell, seeds in facts.get("missing", ())]
             self._fragments = list(self._read(facts["setups"]))
             if not self._fragments:
                 raise StoreError(f"{path} holds no runs")
+            _check_labels(path, [f.setup for f in self._fragments])
             self.protocols = sorted({f.setup.protocol for f in self._fragments})
             """Budgets and workers of all its runs, as text."""
             self._members = steps, feasible
@@ -109,7 +129,9 @@ class Archive(Store):
     def _read(self, setups: list[dict[str, Any]]) -> Iterator[ArchivedFragment]:
         number = 0
         for facts in setups:
-            runs = tuple(RunRecord(**run) for run in facts["runs"])
+            runs = tuple(_record(run) for run in facts["runs"])
+            if not runs or len({run.seed for run in runs}) < len(runs):
+                raise ValueError("a setup without runs, or with two of one seed")
             yield ArchivedFragment(self.folder, Setup.from_json(facts["cell"]), runs, facts["provenance"], self, number)
             number += len(runs)
 
@@ -119,14 +141,22 @@ class Archive(Store):
     def limited(self, to: Iterable[Setup]) -> Archive:
         """Restricts this archive to the runs in the settings and under the protocols of some setups; returns itself."""
         wanted = {(setup.bench, setup.constraint, setup.protocol) for setup in to}
-        self._fragments = [
-            f for f in self._fragments if (f.setup.bench, f.setup.constraint, f.setup.protocol) in wanted
-        ]
+
+        def is_wanted(setup: Setup) -> bool:
+            return (setup.bench, setup.constraint, setup.protocol) in wanted
+
+        self._fragments = [f for f in self._fragments if is_wanted(f.setup)]
+        self._missing = [(setup, seeds) for setup, seeds in self._missing if is_wanted(setup)]
         return self
 
+    @property
+    def missing(self) -> int:
+        """Number of runs that were asked for and missing when it was made."""
+        return sum(len(seeds) for _, seeds in self._missing)
+
     def plans(self) -> list[dict[str, Any]]:
-        """Its suite as a plan that is complete, so that the suite's labels are known."""
-        cells = [(f.setup, f.seeds) for f in self._fragments]
+        """Its suite as a plan, so that the suite's labels are known, and what was missing when it was made."""
+        cells = [*((f.setup, f.seeds) for f in self._fragments), *self._missing]
         command = f"nasbench archive check {shlex.quote(self._name)} --share 1"  # computes its runs again
         return [{"command": command, "saved": "", "wishes": self._wishes, "cells": cells}]
 
@@ -150,7 +180,18 @@ class Archive(Store):
         return bits
 
     def rows(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
-        """All rows of a fragment in some columns. Raises StoreError for a column that archives do not keep."""
+        """All rows of a fragment in some columns.
+
+        Raises StoreError for a column that archives do not keep, and for rows that do not fit the facts.
+        """
+        try:
+            return self._unpacked(fragment, names)
+        except _DAMAGE as error:
+            raise StoreError(
+                f"{self.folder} is damaged: its rows do not fit its facts ({type(error).__name__}: {error})"
+            ) from None
+
+    def _unpacked(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
         steps, starts = self._steps
         lengths = np.array([run.rows for run in fragment.runs])
         runs = slice(fragment.number, fragment.number + len(lengths))
@@ -166,6 +207,10 @@ class Archive(Store):
         ends = np.cumsum(lengths)
         first = np.repeat(ends - lengths, np.diff(starts[runs.start : runs.stop + 1]))
         repeats = np.diff(np.append(first + steps["row"][own], ends[-1]))
+        if (repeats < 1).any() or any(
+            len(bits) != -(-n // 8) for bits, n in zip(self._bits[runs], lengths, strict=True)
+        ):
+            raise ValueError("their numbers differ")
         found: dict[str, Any] = {name: np.repeat(steps[name][own], repeats) for name in names if name not in made}
         for name in ("score_feasible", "unseen_feasible"):
             if name in found:
@@ -179,9 +224,40 @@ class Archive(Store):
         return pa.table({name: found[name] for name in names})
 
 
-def begins_as_archive(content: bytes) -> bool:
-    """Whether a file begins as archives do: with the member `facts.json`."""
-    return content.startswith(b"PK") and content.startswith(_FACTS.encode(), 30)
+def _record(facts: dict[str, Any]) -> RunRecord:
+    """A run's record. Raises ValueError for one that no run can have, TypeError or KeyError for anything else."""
+    run = RunRecord(**facts)
+    counts = (run.seed, run.rows, run.failed_evaluations)
+    texts = (run.failure, run.first_reason, run.began, run.ended, run.log)
+    if not all(type(n) is int and n >= 0 for n in counts) or run.rows > _MOST_ROWS:
+        raise ValueError(f"a run with the seed {run.seed!r} and {run.rows!r} rows")
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"the run with the seed {run.seed} says something else than text")
+    return run
+
+
+def _wishes(facts: dict[str, Any]) -> dict[str, Any]:
+    """A suite's wishes. Raises TypeError or AttributeError if they are none."""
+    kinds = {"title": str, "labels": dict, "checkpoints": list, "baseline": str, "score": str}
+    for name, value in facts.items():
+        if name not in kinds or not (value is None or isinstance(value, kinds[name])):
+            raise TypeError(f"the wish {name}: {value!r}")
+    if not all(isinstance(text, str) for label in (facts.get("labels") or {}).items() for text in label):
+        raise TypeError("labels that are no text")
+    if not all(type(point) in (int, float) for point in facts.get("checkpoints") or ()):
+        raise TypeError("checkpoints that are no numbers")
+    return facts
+
+
+def _check_labels(path: Path, setups: Iterable[Setup]) -> None:
+    """Raises StoreError if a method stands for several versions or options, of which its author could choose."""
+    known: dict[str, tuple[Any, ...]] = {}
+    for setup in setups:
+        if known.setdefault(setup.method, (setup.method_version, setup.parameters)) != (
+            setup.method_version,
+            setup.parameters,
+        ):
+            raise StoreError(f"{path} has runs of several versions of {setup.method}, as if they were one method")
 
 
 def pack(store: Store, path: Path) -> int:
@@ -210,6 +286,7 @@ def pack(store: Store, path: Path) -> int:
         "schema": SCHEMA_VERSION,
         "contents": contents,
         "wishes": store.wishes(),
+        "missing": [(c.setup.to_json(), c.missing) for c in status(store, lambda _: None) if c.missing],
         "digests": list(map(disk.digest, members)),
         "setups": [
             {"cell": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
@@ -304,9 +381,12 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
-    """Whether a run that was computed again has the rows that an archive keeps of it, bit for bit."""
+    """Whether a run that was computed again has the rows that an archive keeps of it, bit for bit, and its failures."""
     names = [*_KEPT, _FEASIBLE, *_OF_LEVELS, *(f"metric.{name}" for name in fragment.setup.setting.held_out)]
     place = fragment.seeds.index(found.seed)
+    stated, made = fragment.runs[place], record(found)
+    if (bool(stated.failure), stated.failed_evaluations) != (bool(made.failure), made.failed_evaluations):
+        return False
     lengths = [run.rows for run in fragment.runs]
     kept, new = fragment.table(names).slice(sum(lengths[:place]), lengths[place]), to_table(fragment.setup, [found])
     if len(new) != len(kept):

@@ -113,7 +113,7 @@ def write(
     Args:
         logs: the digest of each search log, by seed.
     """
-    records = [_record(t, logs.get(t.seed, "")) for t in trajectories]
+    records = [record(t, logs.get(t.seed, "")) for t in trajectories]
     _write(folder, to_table(setup, trajectories), setup, records, provenance)
     return records
 
@@ -259,7 +259,8 @@ def _digest_of(metrics: list[str], version: int) -> str:
     return disk.digest(json.dumps([version, metrics]).encode())
 
 
-def _record(trajectory: Trajectory, log: str) -> RunRecord:
+def record(trajectory: Trajectory, log: str = "") -> RunRecord:
+    """What a fragment's metadata say of a run."""
     reasons = trajectory.columns["reason"][trajectory.columns["status"] == "failed"]
     return RunRecord(
         seed=trajectory.seed,

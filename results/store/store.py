@@ -58,7 +58,7 @@ class Store:
     @classmethod
     def open(cls, folder: Path) -> Store:
         """An existing store. Raises StoreError if there is none, or if it has a newer schema."""
-        if not _is_store(folder):
+        if not is_store(folder):
             raise StoreError(f"{folder} is not a trajectory store; {_what_is_there(folder)}")
         store = cls(folder)
         with _said(folder):
@@ -85,7 +85,7 @@ class Store:
             if folder.is_file():
                 raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
             # Another process may be creating this store right now; its first files are allowed.
-            known = _is_store(folder) or not folder.is_dir()
+            known = is_store(folder) or not folder.is_dir()
             if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
                 raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
             disk.make_folder(store.folder)
@@ -341,7 +341,8 @@ class Store:
 def _what_is_there(folder: Path) -> str:
     """What the folder is instead of a store, and which stores are near."""
     if folder.exists() and not folder.is_dir():
-        return "it is a file"
+        archive = f"; `nasbench report --against {folder}` reports an archive" if folder.suffix == ".zip" else ""
+        return f"it is a file{archive}"
     absent = "" if folder.is_dir() else "there is no such folder; "
     near, called = (folder.parent, f"{folder.parent}") if absent else (folder, "it")
     stores = sorted(path.parent.name for path in near.glob(f"*/{_HEADER}"))
@@ -350,14 +351,14 @@ def _what_is_there(folder: Path) -> str:
     return f"{absent}`nasbench run --store {folder}` makes one" if absent else "it holds no runs"
 
 
-def _is_store(folder: Path) -> bool:
+def is_store(folder: Path) -> bool:
     """Whether a folder is a trajectory store, possibly one that lost its header."""
     return (folder / _HEADER).is_file() or (folder / "_plans").is_dir()
 
 
 def _is_inner(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir() and _is_store(Path(entry.path))
+        return entry.is_dir() and is_store(Path(entry.path))
     except OSError:
         return False  # a link that leads to itself
 

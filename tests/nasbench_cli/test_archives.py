@@ -9,7 +9,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -147,6 +147,138 @@ def test_archives_without_runs_or_facts_are_refused(folder: Path) -> None:
         Archive(tampered(folder, unset))
 
 
+Change = Callable[[dict[str, Any]], object]
+
+
+def forged(folder: Path, change: Change, name: str = "forged.zip") -> Path:
+    """The archive with other facts, as somebody writes them who knows the format."""
+
+    def write(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        change(facts)
+        members["facts.json"] = json.dumps(facts).encode()
+
+    return tampered(folder, write).rename(folder / name)
+
+
+FORGERIES: dict[str, Change] = {
+    "wishes": lambda facts: facts.update(wishes=None),
+    "labels": lambda facts: facts.update(wishes={"labels": {"random": 5}}),
+    "strange wish": lambda facts: facts.update(wishes={"colour": "red"}),
+    "checkpoints": lambda facts: facts.update(wishes={"checkpoints": ["a"]}),
+    "escape": lambda facts: facts.update(wishes={"labels": {"random": "\x1b[2Jbest"}}),
+    "line": lambda facts: facts["setups"][0]["cell"]["setting"].update(caution="a\nb"),
+    "contents": lambda facts: facts.update(contents="\x1b[8m"),
+    "no runs": lambda facts: facts["setups"][0].update(runs=[]),
+    "seed": lambda facts: facts["setups"][0]["runs"][0].update(seed="0"),
+    "negative": lambda facts: facts["setups"][0]["runs"][0].update(seed=-1),
+    "twice": lambda facts: facts["setups"][0]["runs"][0].update(seed=facts["setups"][0]["runs"][1]["seed"]),
+    "endless": lambda facts: facts["setups"][0]["runs"][0].update(rows=10**13),
+    "reason": lambda facts: facts["setups"][0]["runs"][0].update(failure=7),
+    "versions": lambda facts: [s["cell"].update(method_version=n) for n, s in enumerate(facts["setups"])],
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_forged_facts_are_refused(nasbench: Callable[..., Printed], folder: Path, what: str) -> None:
+    path = forged(folder, FORGERIES[what])
+    for command in (("archive", "check", path), ("report", "--against", path, "--out", folder / "no")):
+        done = nasbench(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"nasbench: {path} ")
+        assert "\x1b" not in done.err
+        assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("rows", [1, 10_000])
+def test_rows_that_do_not_fit_the_facts_are_damage(nasbench: Callable[..., Printed], folder: Path, rows: int) -> None:
+    path = forged(folder, lambda facts: facts["setups"][0]["runs"][0].update(rows=rows))
+    done = nasbench("report", "--against", path, "--out", folder / "no")
+    assert done.code == 2
+    assert "is damaged: its rows do not fit its facts" in done.err
+
+
+def test_a_file_that_unpacks_to_too_much_is_not_unpacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nasbench.results.store.archive._MOST_BYTES", 1 << 12)
+    with pytest.raises(StoreError, match="would unpack to more than"):
+        Archive(folder / "store.zip")
+
+
+LIES: dict[str, Change] = {
+    "space": lambda facts: [s["cell"]["setting"].update(space=s["cell"]["bench"]) for s in facts["setups"]],
+    "reference": lambda facts: [s["cell"]["setting"].update(reference=True) for s in facts["setups"]],
+    "oracle": lambda facts: [s["cell"]["setting"].update(oracle=1e-3) for s in facts["setups"]],
+    "tuned_on": lambda facts: [s["cell"].update(tuned_on=["nowhere"]) for s in facts["setups"]],
+    "failed_evaluations": lambda facts: [r.update(failed_evaluations=1) for s in facts["setups"] for r in s["runs"]],
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_a_check_compares_what_an_archive_states(folder: Path, what: str) -> None:
+    found = list(again(Archive(forged(folder, LIES[what])), 0.2, 0))
+    assert {one.same for one in found} == {False}
+    assert what == "failed_evaluations" or all(what in one.why for one in found)
+
+
+def test_archives_that_state_different_facts_are_not_reported_together(folder: Path) -> None:
+    path = forged(folder, LIES["space"])
+    with pytest.raises(UsageError, match=r"state different facts of .* with the same data \(space\)"):
+        report(against=[str(folder / "store.zip"), str(path)], out=folder / "no")
+
+
+def test_an_archive_with_other_results_of_the_same_runs_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Two authors can give two methods one name, or one can forget to raise a version."""
+
+    def exchanged(facts: dict[str, Any]) -> None:
+        for setup in facts["setups"]:
+            for one, seed in zip(setup["runs"], reversed([one["seed"] for one in setup["runs"]]), strict=True):
+                one["seed"] = seed
+
+    path = forged(folder, exchanged)
+    run("random", "nb201-cifar10", seeds=1, evals=30, workers=2, store=tmp_path / "mine")
+    report(tmp_path / "mine", against=str(folder / "store.zip"), out=tmp_path / "same")
+    with pytest.raises(UsageError, match="has another result of random on nb201-cifar10, none, seed 0, than your"):
+        report(tmp_path / "mine", against=str(path), out=tmp_path / "no")
+
+
+def test_an_archive_names_no_method_but_where_it_is_alone(folder: Path, tmp_path: Path) -> None:
+    path = forged(folder, lambda facts: facts["wishes"].update(labels={"random": "the best"}))
+    assert "the best" in report(against=str(path), out=tmp_path / "alone", full=True).text
+    run("local", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
+    assert "the best" not in report(tmp_path / "mine", against=str(path), out=tmp_path / "beside", full=True).text
+
+
+def test_what_is_missing_is_said_when_an_archive_is_made_and_in_its_reports(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    asked = ("--method", "random", "--method", "local", "--bench", "hpolib-naval", "--seeds", 5, "--evals", 9)
+    assert nasbench("run", *asked, "--store", tmp_path / "store").code == 0
+    next((tmp_path / "store").glob("local.*.parquet")).unlink()
+    made = nasbench("archive", "make", tmp_path / "store")
+    assert (made.code, "notice: 5 runs that were asked for are missing" in made.err) == (0, True)
+    said = nasbench("report", "--against", tmp_path / "store.zip", "--out", tmp_path / "out").out
+    assert "5 of the 10 runs asked for are missing" in " ".join(said.split())
+
+
+def test_a_damaged_file_of_a_store_is_named_when_an_archive_is_made(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    run(["random", "local"], "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
+    path = next((tmp_path / "store").glob("local.*.parquet"))
+    path.write_bytes(path.read_bytes()[:-9])
+    made = nasbench("archive", "make", tmp_path / "store")
+    assert (made.code, f"notice: {path} is set aside" in made.err) == (0, True)
+
+
+def test_each_check_chooses_other_runs_and_says_which(nasbench: Callable[..., Printed], folder: Path) -> None:
+    """Nobody who forges an archive can know which runs will be computed again."""
+    lines = {nasbench("archive", "check", folder / "store.zip", "--share", 0.01).out.splitlines()[1] for _ in range(4)}
+    assert len(lines) > 1
+    assert all(line.startswith("1 of 25 runs, chosen by --seed ") for line in lines)
+    again = nasbench("archive", "check", folder / "store.zip", "--share", 0.01, "--seed", 7).out
+    assert "1 of 25 runs, chosen by --seed 7\n" in again
+
+
 def test_the_hash_of_an_archive_is_that_of_the_runs_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another command adds runs, or takes one out, while a store is packed."""
     run("random", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
@@ -168,13 +300,22 @@ def test_an_archive_is_written_beside_its_store_and_over_nothing_else(
     run("random", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
     inside = nasbench("archive", "make", tmp_path / "store", "--out", tmp_path / "store" / "all.zip")
     assert (inside.code, "lies inside the store" in inside.err) == (2, True)
+    run("random", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "second")
+    beside = nasbench("archive", "make", tmp_path / "store", "--out", tmp_path / "second" / "all.zip")
+    assert (beside.code, f"{tmp_path / 'second'} is a store" in beside.err) == (2, True)
     with zipfile.ZipFile(tmp_path / "store.zip", "w") as file:
         file.writestr("notes.txt", "mine")
     over = nasbench("archive", "make", tmp_path / "store")
-    assert (over.code, "is there already, with other contents" in over.err) == (2, True)
+    assert (over.code, "is there already, and no archive" in over.err) == (2, True)
     (tmp_path / "store.zip").unlink()
     assert nasbench("archive", "make", tmp_path / "store").code == 0
     assert nasbench("archive", "make", tmp_path / "store").code == 0  # its own it writes again
+    run("local", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
+    assert nasbench("archive", "make", tmp_path / "store").code == 0  # also with more runs
+    run("random", "hpolib-naval", seeds="1:3", evals=5, store=tmp_path / "another")
+    others = nasbench("archive", "make", tmp_path / "another", "--out", tmp_path / "store.zip")
+    assert (others.code, "an archive with 3 runs that" in others.err) == (2, True)
+    assert len(Archive(tmp_path / "store.zip").fragments()) == 2
 
 
 def test_a_study_of_archived_runs_is_refused_in_one_sentence(nasbench: Callable[..., Printed], folder: Path) -> None:
@@ -270,7 +411,9 @@ def test_one_method_is_set_beside_an_archive_and_is_the_baseline(folder: Path, t
     assert "Probability that evolution:population=5 is better" in found.text
     assert set(found.tables["ranks"]["method"]) == {"evolution:population=5", "random"}  # of the same setting only
     run("random", "nb201-cifar100", seeds=SEEDS, evals=9, store=tmp_path / "other")
-    with pytest.raises(UsageError, match=r"no run in the settings of these stores \(9 evaluations on 1 worker\)"):
+    with pytest.raises(
+        UsageError, match=r"no run in the settings of these stores \(9 evaluations on 1 worker; nb201-cifar100, none\)"
+    ):
         report(tmp_path / "other", against=str(folder / "store.zip"), out=tmp_path / "out")
 
 
