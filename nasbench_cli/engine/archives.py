@@ -81,8 +81,8 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 raise UsageError(
                     f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules "
                     "or by another version than these stores: leave it out, or take one that was made with the "
-                    "versions that are here; columns that were added to a table (`nasbench import columns`) are other data: use "
-                    "another --data-dir"
+                    "versions that are here; columns that were added to a table (`nasbench import columns`) are other "
+                    "data: use another --data-dir"
                 )
     _check_settings([*archives, *stores])
     for store in archives:

@@ -121,6 +121,13 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
             f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
             "seeds that both methods have there"
         )
+    seeds = curves.runs.groupby(["setting", "method"])["seed"].agg(frozenset).groupby(level=0).agg(list)
+    fewest = min(len(frozenset.intersection(*own)) for own in seeds)
+    if fewest < counts.min():
+        yield (
+            f"methods have other seeds, in one setting only {fewest} in common: a pair is judged on those that "
+            "both have there"
+        )
     absent = len(curves.settings) * len(curves.methods) - len(counts)
     if absent:
         complete = len(comparison.overall.complete)

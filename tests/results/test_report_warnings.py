@@ -97,3 +97,14 @@ def test_a_caution_changes_no_identity_and_is_stored_only_where_there_is_one() -
     assert "caution" not in plain.to_json()["setting"]
     assert Setup.from_json(cautious.to_json()) == cautious
     assert Setup.from_json(plain.to_json()) == plain
+
+
+def test_methods_with_other_seeds_are_judged_on_those_in_common(filled: Fill, tmp_path: Path) -> None:
+    def warnings(first: int) -> str:
+        seeds = {"a": range(9), "b": range(first, first + 9)}
+        runs = {make_setup(m): [make_run(s, [9.0, 8.0 - s, 1.0]) for s in own] for m, own in seeds.items()}
+        asked = Request(tmp_path / f"{first}", formats=("md",))
+        return " ".join(report.write([filled(runs)], asked).text.split())
+
+    assert "methods have other seeds, in one setting only 6 in common" in warnings(3)
+    assert "other seeds" not in warnings(0)
