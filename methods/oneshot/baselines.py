@@ -9,10 +9,11 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
+from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Logged, Problem
-from nasbench.methods.oneshot.one_shot import OneShot
+from nasbench.methods.oneshot.one_shot import OVERHEAD, OneShot
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import RECALIBRATED, Settings
 
@@ -101,7 +102,8 @@ class SPOS(OneShot):
         population, generations, _, _ = self._evolution
         half = space.training_images / 2
         images = 3 * self._settings.stop * half + population * generations * (half + min(half, RECALIBRATED))
-        return images * flops / space.flops_a_second
+        batches = self._settings.stop * half / space.batch
+        return images * flops / space.flops_a_second + batches * 3 * space.depth * len(EDGES) * OVERHEAD
 
     @property
     def log(self) -> Sequence[Logged]:

@@ -30,6 +30,8 @@ MOST_DRAWS = 10_000
 _POOL = 300  # architectures whose sizes are logged, as in the paper's figures 2 and 4
 _GROWING = ("parameters", "parameters_paper", "flops")  # metrics that grow with every operation and cell
 _SECONDS_BETWEEN_LINES = 10.0
+OVERHEAD = 4e-4
+"""Seconds that an operation on an edge takes in a batch, forth and back, beside its FLOPs: nearly all on small images."""
 
 
 class OneShot(Method):
@@ -109,10 +111,9 @@ class OneShot(Method):
         s, space = self._settings, self._space
         copies = 1 + s.estimate.directions * (1 + s.estimate.antithetic)  # of the weights, trained side by side
         passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": copies + 1 / s.window}[s.rule]
-        before, after = _flops(space, s.kernels[:1]), _flops(space, s.kernels)
+        before, after = _seconds(space, s.kernels[:1]), _seconds(space, s.kernels)
         grown = s.stop - s.theta if s.flexible else 0
-        images = space.training_images / 2 * passes
-        return 3 * images * (before * (s.stop - grown) + after * grown) / space.flops_a_second
+        return space.training_images / 2 * passes * (before * (s.stop - grown) + after * grown)
 
     @property
     def log(self) -> Sequence[Logged]:
@@ -265,8 +266,8 @@ def supernet_of(problem: Problem) -> Searchable:
     return problem.space.as_supernet()
 
 
-def _flops(space: Searchable, kernels: Sequence[int]) -> float:
-    """FLOPs per image of a supernet with spatial convolutions of these sizes."""
+def _seconds(space: Searchable, kernels: Sequence[int]) -> float:
+    """Seconds per image of a pass forth and back through a supernet with spatial convolutions of these sizes."""
 
     def flops_with(operation: str) -> int:
         return size(
@@ -275,7 +276,9 @@ def _flops(space: Searchable, kernels: Sequence[int]) -> float:
 
     around = flops_with(IDENTITY)
     names = dict.fromkeys(sized(name, kernel) for name in space.operations for kernel in kernels)
-    return around + sum(flops_with(name) - around for name in names if name != ZERO)
+    flops = around + sum(flops_with(name) - around for name in names if name != ZERO)
+    operations = 3 * space.depth * len(EDGES) * sum(name != ZERO for name in names)
+    return 3 * flops / space.flops_a_second + OVERHEAD * operations / space.batch
 
 
 def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:

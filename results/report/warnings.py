@@ -121,8 +121,8 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
             f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
             "seeds that both methods have there"
         )
-    seeds = curves.runs.groupby(["setting", "method"])["seed"].agg(frozenset).groupby(level=0).agg(list)
-    fewest = min(len(frozenset.intersection(*own)) for own in seeds)
+    by_setting = curves.runs.groupby(["setting", "method"])["seed"].agg(frozenset).groupby(level=0).agg(list)
+    fewest = min(len(frozenset.intersection(*own)) for own in by_setting)
     if fewest < counts.min():
         yield (
             f"methods have other seeds, in one setting only {fewest} in common: a pair is judged on those that "

@@ -21,6 +21,7 @@ from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import supernet  # noqa: E402
 from nasbench.methods.oneshot.baselines import SPOS  # noqa: E402
 from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
+from nasbench.methods.oneshot.one_shot import OVERHEAD  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
 from nasbench.methods.oneshot.single_path import Genes, Paths, Scored, SinglePath  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
@@ -131,6 +132,18 @@ def test_asks_go_from_the_best_of_the_shared_weights_and_are_repeatable(cells: s
     logged = {row.quantity for row in methods[0].log}  # and nothing of an architecture, for none is trained
     assert logged == {"temperature", "train_loss", "val_loss", "seconds", "drawn_parameters", "path_error"}
     assert methods[0].beginning > 0
+
+
+@pytest.mark.parametrize(("method", "passes"), [("darts", 5), ("darts:order=1", 2), ("milenas", 3), ("spos", 1)])
+def test_a_search_on_tiny_images_is_estimated_by_its_operations(method: str, passes: int) -> None:
+    """FLOPs that cost nothing leave what operations cost in each batch: four on each of six edges of nine cells."""
+    no_flops = replace(digits(), flops_a_second=1e30)
+    search = MethodSpec.parse(f"{method}{',' if ':' in method else ':'}epochs=7").build(
+        problem(no_flops), np.random.default_rng(0)
+    )
+    batches = 7 * no_flops.training_images / 2 / no_flops.batch
+    operations = 9 * 6 * (1 if method == "spos" else 4)
+    assert search.beginning == pytest.approx(batches * passes * operations * OVERHEAD)
 
 
 @pytest.mark.parametrize(("cells", "kernels"), [("one", {3}), ("each", {3, 5, 7})])
