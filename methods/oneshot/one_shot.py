@@ -31,7 +31,7 @@ _POOL = 300  # architectures whose sizes are logged, as in the paper's figures 2
 _GROWING = ("parameters", "parameters_paper", "flops")  # metrics that grow with every operation and cell
 _SECONDS_BETWEEN_LINES = 10.0
 OVERHEAD = 4e-4
-"""Seconds that an operation on an edge takes in a batch, forth and back, beside its FLOPs: most of them on small images."""
+"""Seconds of an operation on an edge in a batch, forth and back, beside its FLOPs: most of them on small images."""
 
 
 class OneShot(Method):
