@@ -90,6 +90,10 @@ def test_an_exact_p_stands_in_place_of_the_t_tests() -> None:
     assert Estimate(0.7, 0.1, 9, exact=0.031).p() == 0.031
 
 
+def test_without_an_error_what_lies_outside_is_certain() -> None:
+    assert [Estimate(value, 0.0, 9).p_outside(0.45, 0.55) for value in (0.45, 0.5, 0.55, 0.56)] == [0, 0, 0, 1]
+
+
 def test_equivalence_is_two_one_sided_tests() -> None:
     """At half the level each, so that it holds just where the interval lies inside; statsmodels' at the level."""
     rng = np.random.default_rng(0)
@@ -180,6 +184,13 @@ def test_variances_that_differ_by_chance_alone_lend_as_much_as_is_allowed() -> N
     e = np.log(variances) - special.psi(1.5) + np.log(1.5)
     assert lent == moderation.MOST
     assert common == pytest.approx(np.exp(e.mean() + special.psi(5) - np.log(5)))
+
+
+def test_a_variance_of_zero_counts_as_a_hundred_thousandth_of_the_median() -> None:
+    own = np.full(5, 4.0)
+    variances = np.array([0.0, 0.02, 0.03, 0.04, 0.05])
+    least = np.where(variances, variances, 0.03e-5)
+    assert moderation.prior(variances, own) == moderation.prior(least, own)
 
 
 def test_one_pair_borrows_nothing_and_a_variance_of_zero_does_no_harm() -> None:

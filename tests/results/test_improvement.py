@@ -87,6 +87,7 @@ def test_runs_that_are_not_there_do_not_count() -> None:
     ours = np.array([[0, improvement.MISSING, 4]], np.int32)
     theirs = np.array([[2, 2, improvement.MISSING]], np.int32)
     assert improvement.improvement(ours, theirs).tolist() == [0.5]
+    assert improvement.improvement(np.array([[0, improvement.MISSING]], np.int32), theirs[:, :1]).tolist() == [1.0]
     assert np.isnan(improvement.improvement(np.full((1, 2), -1, np.int32), theirs)).all()
 
 
