@@ -20,6 +20,7 @@ from nasbench.results.hypervolumes import Front, losses
 from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
+from nasbench.results.store.archive import Archive
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import HYPERVOLUME, Setup
 from nasbench.results.store.under_way import under_way
@@ -72,10 +73,11 @@ def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
 
 
 def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) -> Curves:
-    """Reads the runs of some fragments (`select`); a run that is in two of them counts once.
+    """Reads the runs of some fragments (`select`); a run that is in two of them counts once, by the store's if one is.
 
     Raises StoreError if none is readable.
     """
+    fragments = sorted(fragments, key=lambda found: isinstance(found[0], Archive))
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}.values()
     of_scores = dict.fromkeys(column for s in scores for column in s.columns)

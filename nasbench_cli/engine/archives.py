@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from nasbench.benchmarks import open_benchmark, parse_constraints
 from nasbench.benchmarks.repeatability import Repeatable
@@ -20,7 +20,7 @@ from nasbench.results.report.request import Request
 from nasbench.results.selection import EVERYTHING
 from nasbench.results.store.archive import Archive, ArchivedFragment, same_rows
 from nasbench.results.store.fragment import Fragment
-from nasbench.results.store.trajectory import Setting, Setup
+from nasbench.results.store.trajectory import Setup
 
 _MOST_NAMED = 3
 _EMBEDDED = Path(__file__).parents[2] / "suites" / "archives"
@@ -58,7 +58,7 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
     stores = [Store.open(Path(folder)) for folder in folders]
     if not stores:
         alone: list[Store] = list(map(open_archive, names))
-        _check_settings(alone)
+        _check_settings(alone, ())
         for number, store in enumerate(alone):
             _check_results(store, alone[:number])
         return alone
@@ -84,55 +84,72 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                     "versions that are here; columns that were added to a table (`nasbench import columns`) are other "
                     "data: use another --data-dir"
                 )
-    _check_settings([*archives, *stores])
+    _check_settings(archives, stores)
     for store in archives:
         _check_results(store, stores)
     return [*archives, *stores]
 
 
-def _check_settings(stores: Sequence[Store]) -> None:
-    """Raises UsageError if an archive states other facts of a setting than the ones before it or these stores."""
-    known: dict[tuple[str, str, str], tuple[Setting, str]] = {}
-    for store in stores:
+def _check_settings(archives: Sequence[Store], stores: Sequence[Store]) -> None:
+    """Raises UsageError if an archive states other facts of a setting than these stores or the archives before it."""
+    known: dict[tuple[str, str, str], tuple[Setup, Store]] = {}
+    for store in (*stores, *archives):
         for setup in (f.setup for f in store.fragments()):
-            place = setup.bench, setup.constraint, setup.data
-            setting, of = known.setdefault(place, (setup.setting, str(store.folder)))
-            if differ := [
-                name for name, value in vars(setting).items() if not _agree(value, vars(setup.setting)[name])
-            ]:
+            before, of = known.setdefault((setup.bench, setup.constraint, setup.data), (setup, store))
+            if isinstance(store, Archive) and (differ := _differing(before, setup)):
                 raise UsageError(
-                    f"{of} and {store.folder} state different facts of {setup.bench} with the same data "
+                    f"{of.folder} and {store.folder} state different facts of {setup.bench} with the same data "
                     f"({', '.join(differ)}): leave one of them out"
                 )
 
 
+def _differing(one: Setup, other: Setup) -> list[str]:
+    """Names of the facts of a setting that two setups state differently; what one of them does not know agrees."""
+    facts = ((name, value, getattr(other.setting, name)) for name, value in vars(one.setting).items())
+    return [name for name, ours, theirs in facts if name != "caution" and not _agree(ours, theirs)]
+
+
 def _agree(one: object, other: object) -> bool:
-    """Whether two statements of a fact are the same, numbers up to rounding; what one does not know agrees."""
     if one is None or other is None or one in ("", ()) or other in ("", ()):
         return True
     if isinstance(one, float) and isinstance(other, float):
-        return bool(np.isclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True))
+        return bool(np.isclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True))  # means, by other versions of NumPy
     return one == other
 
 
 def _check_results(archive: Store, stores: Sequence[Store]) -> None:
-    """Raises UsageError if an archive has other results of a run than these stores, by the same version."""
+    """Raises UsageError if an archive has other results of a run than these stores, by the same version.
+
+    Where training or time is measured, runs differ, and those of the stores count.
+    """
     own = {(f.setup.id, seed): f for store in stores for f in store.fragments() for seed in f.seeds}
     for theirs in archive.fragments():
-        for seed in theirs.seeds:
-            ours = own.get((theirs.setup.id, seed))
-            if ours is not None and not _incumbents(ours, seed).equals(_incumbents(theirs, seed)):
-                raise UsageError(
-                    f"{archive.folder} has another result of {theirs.setup.method} on {theirs.setup.bench}, "
-                    f"{theirs.setup.constraint}, seed {seed}, than your store, by the same version: give the method "
-                    "another name or another version, or leave the archive out"
-                )
+        setup, shared = theirs.setup, [seed for seed in theirs.seeds if (theirs.setup.id, seed) in own]
+        if not shared or setup.charge_thinking or _is_live(setup.bench):
+            continue
+        ours = {f.path: _results(f) for f in (own[setup.id, seed] for seed in shared)}
+        found = _results(theirs)
+        for seed in shared:
+            for mine, other in zip(ours[own[setup.id, seed].path][seed], found[seed], strict=True):
+                if not np.array_equal(mine, other, equal_nan=True):
+                    raise UsageError(
+                        f"{archive.folder} has another result of {setup.method} on {setup.bench}, {setup.constraint}, "
+                        f"seed {seed}, than your store, by the same version: give the method another name or another "
+                        "version, or leave the archive out"
+                    )
 
 
-def _incumbents(fragment: Fragment, seed: int) -> pa.Table:
-    """The incumbents of a run, and their scores."""
-    span = next(span for run, span in fragment.spans() if run.seed == seed)
-    return fragment.table(["incumbent", "unseen", "feasible"])[span]
+def _results(fragment: Fragment) -> dict[int, list[NDArray[np.float64]]]:
+    """The incumbents of each run by its seed, and the scores that repetitions gave them."""
+    table = fragment.table(["incumbent", "unseen"])
+    return {run.seed: [table[name].to_numpy()[span] for name in table.column_names] for run, span in fragment.spans()}
+
+
+def _is_live(bench: str) -> bool:
+    try:
+        return open_benchmark(bench).live
+    except UsageError:  # its table is not here; live benchmarks are
+        return False
 
 
 def focused(request: Request, stores: Sequence[Store]) -> Request:
@@ -183,9 +200,8 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
         return Again(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
         return Again(setup, seed, None, f"this installation has another version of {setup.method} or of the data")
-    ours, theirs = planned.setup.to_json(), setup.to_json()
-    stated = [name for name in theirs["setting"] if not _agree(ours["setting"].get(name), theirs["setting"][name])]
-    stated += [name for name in ("metrics", "initial", "tuned_on") if ours[name] != theirs[name]]
+    stated = _differing(planned.setup, setup)
+    stated += [n for n in ("metrics", "initial", "tuned_on") if getattr(planned.setup, n) != getattr(setup, n)]
     if stated:
         return Again(setup, seed, False, f"the archive states other facts: {', '.join(stated)}")
     benchmark = open_benchmark(setup.bench)

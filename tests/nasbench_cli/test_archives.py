@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from nasbench import report, run
@@ -236,9 +237,29 @@ def test_an_archive_with_other_results_of_the_same_runs_is_refused(folder: Path,
 
     path = forged(folder, exchanged)
     run("random", "nb201-cifar10", seeds=1, evals=30, workers=2, store=tmp_path / "mine")
+    tight = {"constraints": "model_size@0.3", "seeds": 2, "evals": 30, "workers": 2, "store": tmp_path / "mine"}
+    run("c-tpe", "hpolib-naval", **tight)  # nothing feasible at first
     report(tmp_path / "mine", against=str(folder / "store.zip"), out=tmp_path / "same")
-    with pytest.raises(UsageError, match="has another result of random on nb201-cifar10, none, seed 0, than your"):
+    with pytest.raises(UsageError, match=r"has another result of c-tpe on hpolib-naval, model_size@0\.3, seed 1, than"):
         report(tmp_path / "mine", against=str(path), out=tmp_path / "no")
+
+
+def test_where_runs_differ_by_their_nature_those_of_the_store_count(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exchanged(facts: dict[str, Any]) -> None:
+        for setup in facts["setups"]:
+            for one, seed in zip(setup["runs"], reversed([one["seed"] for one in setup["runs"]]), strict=True):
+                one["seed"] = seed
+
+    path = forged(folder, exchanged)
+    run("random", "nb201-cifar10", seeds=1, evals=30, workers=2, store=tmp_path / "mine")
+    monkeypatch.setattr("nasbench.cli.engine.archives._is_live", lambda _: True)
+    alone = report(tmp_path / "mine", out=tmp_path / "alone", format="tidy")
+    both = report(tmp_path / "mine", against=str(path), out=tmp_path / "both", format="tidy")
+    own, beside = (pd.read_csv(next(found.folder.glob("*tidy*.csv"))) for found in (alone, both))
+    assert beside[beside["seed"] == 0]["observed"].tolist() == own["observed"].tolist()
+    assert set(beside["seed"]) == set(range(SEEDS))
 
 
 def test_an_archive_names_no_method_but_where_it_is_alone(folder: Path, tmp_path: Path) -> None:
