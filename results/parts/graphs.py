@@ -66,7 +66,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
         if incumbent is not None and incumbent[0] < best.get(setting, (np.inf,))[0]:
             best[setting] = (incumbent[0], method, incumbent[1])
         for run in f.runs:
-            if not run.log and f.setup.schema > 1:
+            if not run.log:
                 continue
             known = planes.get(place)
             if known is None or run.seed < known.seed:

@@ -118,8 +118,6 @@ def rows_of(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
         rows: pd.DataFrame = fragment.table()[span].to_pandas()
     except Torn as error:
         raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
-    if "level" not in rows:  # stores of earlier schemas lack it
-        rows["level"] = 1
     return rows
 
 

@@ -24,8 +24,8 @@ class Mean(Score):
     columns: tuple[str, ...] = ("score", "score_feasible")
 
     def values(self, incumbents: Incumbents) -> Array | None:
-        score = incumbents.columns.get("score")
-        if score is None or not np.isfinite(score).any():  # a run of schema 1, or of a live benchmark
+        score = incumbents.columns["score"]
+        if not np.isfinite(score).any():  # a run on a live benchmark
             return None
         means, violates = score[incumbents.row], incumbents.columns["score_feasible"][incumbents.row] == 0
         values = np.where(np.isnan(means), incumbents.observed, means)

@@ -22,8 +22,8 @@ from nasbench.results.store import disk
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, schema, tells_of, to_table
 
 _KEY = b"nasbench"
+_OLDEST = 3  # schema that can be read, of version 0.2.0
 _NAME = re.compile(r"\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet")
-_NAME_WITHOUT_DIGEST = re.compile(r"\.([0-9a-f]{16})\.[0-9a-f]{8}\.parquet")  # in schema 1
 _LONGEST_WORDS = 80  # letters of a name before the digest: the temporary file's name stays below 255 bytes
 
 
@@ -129,7 +129,7 @@ def write_without(fragment: Fragment, seeds: set[int]) -> None:
 def read(path: Path) -> Fragment:
     """Reads a fragment's metadata, and checks the digest of the whole file.
 
-    Raises Torn if it is damaged or foreign, StoreError if a newer version wrote it.
+    Raises Torn if it is damaged or foreign, StoreError if a newer version wrote it, or one before 0.2.0.
     """
     content = disk.read(path)
     named = _NAME.search(path.name)
@@ -145,8 +145,7 @@ def read(path: Path) -> Fragment:
         rows = sum(run.rows for run in runs)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Torn(f"incomplete metadata ({error})") from None
-    older = _NAME_WITHOUT_DIGEST.search(path.name) if facts["schema"] == 1 else None
-    if (named or older or [None, None])[1] != fragment.setup.id:
+    if named is None or named[1] != fragment.setup.id:
         raise Torn("its name is not that of its contents")
     if rows != metadata.num_rows:
         raise Torn("its metadata and its rows disagree")
@@ -181,7 +180,7 @@ def read_header(path: Path) -> Header:
     if "digest" in facts and facts["digest"] != _digest_of(*header):
         raise Torn("its metadata does not match its digest")
     _check_version(path, facts)
-    if header.schema != 1 and "digest" not in facts:
+    if "digest" not in facts:
         raise Torn("its metadata has no digest")
     if header.schema == SCHEMA_VERSION and not columns.equals(schema(tuple(header.metrics))):
         raise Torn("its columns are not those that it names")
@@ -196,15 +195,15 @@ def write_log(path: Path, table: pa.Table) -> str:
 
 
 def log_bytes(path: Path, digest: str) -> bytes:
-    """The bytes of a search log. Raises Torn if its digest differs (empty: no digest was recorded)."""
+    """The bytes of a search log. Raises Torn if its digest differs."""
     content = disk.read(path)
-    if digest and disk.digest(content) != digest:
+    if disk.digest(content) != digest:
         raise Torn("its bytes do not match the digest that was recorded with its run")
     return content
 
 
 def read_log(path: Path, digest: str) -> pa.Table:
-    """A search log. Raises Torn if it is damaged or its digest differs (empty: no digest was recorded)."""
+    """A search log. Raises Torn if it is damaged or its digest differs."""
     content = log_bytes(path, digest)
     with _torn_if_invalid("not a readable search log"):
         return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
@@ -253,6 +252,8 @@ def _check_version(path: Path, facts: dict[str, Any]) -> None:
             f"{path} was written by a newer nasbench (schema {facts['schema']}, this one reads up to "
             f"{SCHEMA_VERSION}): upgrade nasbench or choose another store"
         )
+    if facts["schema"] < _OLDEST:
+        raise StoreError(f"{path} was written by a nasbench before 0.2.0: choose another store, and run it again")
 
 
 def _digest_of(metrics: list[str], version: int) -> str:

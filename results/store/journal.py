@@ -86,8 +86,6 @@ class Journal:
         lines, rest = _good_lines(content)
         if lines and lines[0].facts != header:
             raise StoreError(f"{self._path} is the journal of another run than {run}: {self.advice}")
-        if not lines and _is_older(content):
-            raise StoreError(f"{self._path} is of an older nasbench, and cannot be read: {self.advice}")
         self.records = [_record(line.facts) for line in lines[1:]]
         self._digest = lines[-1].digest if lines else ""
         if b"\n" in rest or _is_whole(rest):
@@ -197,10 +195,6 @@ def _is_whole(rest: bytes) -> bool:
 
 def _header(run: str) -> dict[str, object]:
     return {"schema": SCHEMA_VERSION, "run": run}
-
-
-def _is_older(content: bytes) -> bool:
-    return content.startswith(b'{"schema": 1, "run"')
 
 
 def _record(facts: dict[str, object]) -> Record:

@@ -39,7 +39,7 @@ _OF_THE_FILE = {errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENXIO, 
 """Errors of a single file; any other error (no memory, no descriptor) would also affect the next file."""
 _OF_THE_PATH = {errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _NO_FOLDER = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}  # a folder cannot be made there
-_PLAN = re.compile(r"([0-9a-f]{16})(?:\.([0-9a-f]{32}))?\.json")  # plans of schema 1 have no digest
+_PLAN = re.compile(r"([0-9a-f]{16})\.([0-9a-f]{32})\.json")
 
 
 class Store:
@@ -123,7 +123,7 @@ class Store:
         If the log is damaged, the run is removed from the store with a notice, so that both are computed anew.
         """
         record = next(run for run in f.runs if run.seed == seed)
-        if not record.log and (f.setup.schema > 1 or not self._search(f.setup, seed).exists()):
+        if not record.log:
             return None
         return self._of_log(f, record, fragment.read_log)
 
@@ -341,8 +341,7 @@ class Store:
 def _what_is_there(folder: Path) -> str:
     """What the folder is instead of a store, and which stores are near."""
     if folder.exists() and not folder.is_dir():
-        archive = f"; `nasbench report --against {folder}` reports an archive" if folder.suffix == ".zip" else ""
-        return f"it is a file{archive}"
+        return "it is a file" + f"; `nasbench report --against {folder}` reports an archive" * (folder.suffix == ".zip")
     absent = "" if folder.is_dir() else "there is no such folder; "
     near, called = (folder.parent, f"{folder.parent}") if absent else (folder, "it")
     stores = sorted(path.parent.name for path in near.glob(f"*/{_HEADER}"))
@@ -367,7 +366,7 @@ def _plan(path: Path) -> dict[str, Any]:
     """Reads a plan. Raises Torn if it is damaged or not a plan."""
     content = disk.read(path)
     named = _PLAN.fullmatch(path.name)
-    if named is None or (named[2] or disk.digest(content)) != disk.digest(content):
+    if named is None or named[2] != disk.digest(content):
         raise Torn("its bytes do not match the digest in its name")
     try:
         plan = json.loads(content)

@@ -330,7 +330,7 @@ def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Pa
     held_out = pd.read_csv(tmp_path / "report" / "held-out.csv")
     last = frame[frame["feasible"]].sort_values(["seed", "objective"]).groupby("seed").first()
     assert held_out["median"].item() == pytest.approx(last["metric.test-error@9"].median())
-    assert "test-error@9 there (test split, reported only)" in run("show", store, "tpe", "mine", 0).stdout
+    assert "test-error@9 there (test split, reported only)" in run("show-run", store, "tpe", "mine", 0).stdout
 
 
 @pytest.mark.skipif(not EXTRAS.exists(), reason="needs shared/data, which is never committed")

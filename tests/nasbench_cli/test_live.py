@@ -297,5 +297,5 @@ def test_who_found_nothing_has_no_median_of_anothers(
     assert done.code == 0, done.err
     assert "nothing feasible" in done.out
     assert nasbench(*asked).code == 0
-    page = nasbench("show", tmp_path / "store", "random", few_cells, 0, "--constrain", "none").out
+    page = nasbench("show-run", tmp_path / "store", "random", few_cells, 0, "--constrain", "none").out
     assert re.search(r"There: val-auc 0\.\d+, parameters [\d,]+, parameters_paper", page)

@@ -67,7 +67,9 @@ def test_free_networks_are_searched_drawn_and_reported(nasbench: Callable[..., P
     log = pd.read_parquet(store / "_searches")
     made = log[log["quantity"] == "modifications"].groupby("method")["value"].sum()
     assert set(made.index) == {"nasbot:draws=20,initial=3", "nasbot-ea:brood=2,initial=2", "nasbot-rand:initial=2"}
-    page = nasbench("show", store, "nasbot:draws=20,initial=3", "digits/cnn@1", 0, "--svg", tmp_path / "net.svg").out
+    page = nasbench(
+        "show-run", store, "nasbot:draws=20,initial=3", "digits/cnn@1", 0, "--svg", tmp_path / "net.svg"
+    ).out
     assert "The network\n   0 ip → 1" in page
     assert "<!-- ip -->" in (tmp_path / "net.svg").read_text()  # letters are outlines, named in comments
     assert nasbench("report", store, "--out", tmp_path / "report", "--format", "svg,html").code == 0

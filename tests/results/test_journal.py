@@ -98,14 +98,6 @@ def test_of_a_journal_damaged_anywhere_all_before_is_used_and_all_after_kept(in_
         kept.unlink()
 
 
-def test_a_journal_of_an_older_version_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_text('{"schema": 1, "run": "run"}\n{"ask": 0}\n')
-    with pytest.raises(StoreError, match="of an older nasbench"):
-        Journal(path, "run")
-    assert path.read_text().count("\n") == 2
-
-
 @pytest.mark.parametrize("part", [0, 1, 40])
 def test_what_a_full_disk_left_of_a_line_is_taken_back(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -233,13 +233,6 @@ def test_runs_of_an_earlier_schema_are_compared_by_the_mean(
         report.write([lucky], Request(tmp_path / "out", formats=("csv",), score="unseen"))
 
 
-def test_runs_of_the_first_schema_are_compared_by_what_was_observed(filled: Fill, tmp_path: Path) -> None:
-    columns = {"incumbent": np.array([3.0, 2.0]), "feasible": np.array([True, True]), "finished": np.array([1.0, 2.0])}
-    incumbents = _incumbents(columns, [2], 1)  # no score, no feasibility of it
-    assert MEAN.values(incumbents) is None
-    assert OBSERVED.values(incumbents).tolist() == [3.0, 2.0]
-
-
 @pytest.mark.parametrize("highest", [1, 3])
 def test_runs_that_lie_in_one_fragment_do_not_know_of_each_other(highest: int) -> None:
     rng = np.random.default_rng(0)

@@ -84,7 +84,7 @@ def test_the_content_hash_sees_every_value_but_neither_files_nor_order_nor_think
 
 
 def test_runs_of_an_older_schema_are_not_todays(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = filled({make_setup(schema=0): [make_run(0, [1.0])]})
+    store = filled({make_setup(schema=3): [make_run(0, [1.0])]})
     today = make_setup()
     assert today.id not in store.runs()
     store.supersede([today])
@@ -92,13 +92,17 @@ def test_runs_of_an_older_schema_are_not_todays(filled: Fill, monkeypatch: pytes
 
 
 def test_a_store_of_a_newer_schema_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = {"schema": 99, "metrics": []}
+    newer: dict[str, object] = {"schema": 99, "metrics": []}
     table = pa.table({"a": [1]}).replace_schema_metadata({"nasbench": json.dumps(newer)})
     pq.write_table(table, store.folder / "0-schema.parquet")
     for access in (Store.open, Store.create):
         with pytest.raises(StoreError, match=r"newer nasbench \(schema 99"):
             access(store.folder)
     assert pq.read_metadata(store.folder / "0-schema.parquet").metadata[b"nasbench"] == json.dumps(newer).encode()
+    old = pa.table({"a": [1]}).replace_schema_metadata({"nasbench": json.dumps(newer | {"schema": 2})})
+    pq.write_table(old, store.folder / "0-schema.parquet")
+    with pytest.raises(StoreError, match="by a nasbench before"):
+        Store.open(store.folder)
 
 
 def test_stale_runs_are_set_aside_when_asked_for_again(filled: Fill) -> None:
