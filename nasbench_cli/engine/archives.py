@@ -57,11 +57,7 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
         raise UsageError(f"give a store, or --against an archive: {', '.join((*embedded(), 'the path of a file'))}")
     stores = [Store.open(Path(folder)) for folder in folders]
     if not stores:
-        alone: list[Store] = list(map(open_archive, names))
-        _check_settings(alone, ())
-        for number, store in enumerate(alone):
-            _check_results(store, alone[:number])
-        return alone
+        return _agreeing(list(map(open_archive, names)), [])
     setups = [f.setup for store in stores for f in store.fragments()]
     archives = [open_archive(name).limited(setups) for name in names]
     for name, archive in zip(names, archives, strict=True):
@@ -84,16 +80,23 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                     "versions that are here; columns that were added to a table (`nasbench import columns`) are other "
                     "data: use another --data-dir"
                 )
-    _check_settings(archives, stores)
-    for store in archives:
-        _check_results(store, stores)
+    return _agreeing(archives, stores)
+
+
+def _agreeing(archives: Sequence[Archive], stores: Sequence[Store]) -> list[Store]:
+    """Archives and stores. Raises UsageError if an archive contradicts a store, or an archive before it."""
+    before = list(stores)
+    for archive in archives:
+        _check_results(archive, before)
+        before.append(archive)
+    _check_settings(before)
     return [*archives, *stores]
 
 
-def _check_settings(archives: Sequence[Store], stores: Sequence[Store]) -> None:
-    """Raises UsageError if an archive states other facts of a setting than these stores or the archives before it."""
+def _check_settings(stores: Sequence[Store]) -> None:
+    """Raises UsageError if an archive states other facts of a setting than the stores before it."""
     known: dict[tuple[str, str, str], tuple[Setup, Store]] = {}
-    for store in (*stores, *archives):
+    for store in stores:
         for setup in (f.setup for f in store.fragments()):
             before, of = known.setdefault((setup.bench, setup.constraint, setup.data), (setup, store))
             if isinstance(store, Archive) and (differ := _differing(before, setup)):
@@ -117,8 +120,8 @@ def _agree(one: object, other: object) -> bool:
     return one == other
 
 
-def _check_results(archive: Store, stores: Sequence[Store]) -> None:
-    """Raises UsageError if an archive has other results of a run than these stores, by the same version.
+def _check_results(archive: Archive, stores: Sequence[Store]) -> None:
+    """Raises UsageError if an archive has another result of a run than these stores, by the same version.
 
     Where training or time is measured, runs differ, and those of the stores count.
     """
@@ -134,8 +137,8 @@ def _check_results(archive: Store, stores: Sequence[Store]) -> None:
                 if not np.array_equal(mine, other, equal_nan=True):
                     raise UsageError(
                         f"{archive.folder} has another result of {setup.method} on {setup.bench}, {setup.constraint}, "
-                        f"seed {seed}, than your store, by the same version: give the method another name or another "
-                        "version, or leave the archive out"
+                        f"seed {seed}, than a store or archive beside it, by the same version: give the method another "
+                        "name or another version, or leave the archive out"
                     )
 
 

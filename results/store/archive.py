@@ -44,7 +44,7 @@ _MOMENT = (2026, 1, 1, 0, 0, 0)  # of every member, so that equal contents are e
 _KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_feasible")
 _OF_LEVELS = ("level", "spent")
 _CHANGES = ("incumbent", "unseen", "unseen_feasible")
-_MOST_BYTES = 1 << 28  # of all members, unpacked; the largest that comes with the project has a tenth
+_MOST_BYTES = 1 << 28  # of all members, unpacked; those that come with the project have 8 MiB at most
 _MOST_ROWS = 10_000_000  # of a run
 _CONTROL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01][0-9a-f]|u007f|u00[89][0-9a-f])")  # in JSON
 
@@ -253,10 +253,8 @@ def _check_labels(path: Path, setups: Iterable[Setup]) -> None:
     """Raises StoreError if a method stands for several versions or options, of which its author could choose."""
     known: dict[str, tuple[Any, ...]] = {}
     for setup in setups:
-        if known.setdefault(setup.method, (setup.method_version, setup.parameters)) != (
-            setup.method_version,
-            setup.parameters,
-        ):
+        stated = setup.method_version, setup.parameters
+        if known.setdefault(setup.method, stated) != stated:
             raise StoreError(f"{path} has runs of several versions of {setup.method}, as if they were one method")
 
 

@@ -57,7 +57,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """An existing store. Raises StoreError if there is none, or if it has a newer schema."""
+        """An existing store. Raises StoreError if there is none, or if its schema is newer, or of before 0.2.0."""
         if not is_store(folder):
             raise StoreError(f"{folder} is not a trajectory store; {_what_is_there(folder)}")
         store = cls(folder)

@@ -236,7 +236,6 @@ def test_archives_that_state_different_facts_are_not_reported_together(folder: P
 
 def test_an_archive_with_other_results_of_the_same_runs_is_refused(folder: Path, tmp_path: Path) -> None:
     """Two authors can give two methods one name, or one can forget to raise a version."""
-
     path = forged(folder, exchanged)
     run("random", "nb201-cifar10", seeds=1, evals=30, workers=2, store=tmp_path / "mine")
     tight = {"constraints": "model_size@0.3", "seeds": 2, "evals": 30, "workers": 2, "store": tmp_path / "mine"}
@@ -244,6 +243,8 @@ def test_an_archive_with_other_results_of_the_same_runs_is_refused(folder: Path,
     report(tmp_path / "mine", against=str(folder / "store.zip"), out=tmp_path / "same")
     with pytest.raises(UsageError, match=r"has another result of c-tpe on hpolib-naval, model_size@0\.3, seed 1, than"):
         report(tmp_path / "mine", against=str(path), out=tmp_path / "no")
+    with pytest.raises(UsageError, match=r"forged.zip has another result of .* than a store or archive beside it"):
+        report(against=[str(folder / "store.zip"), str(path)], out=tmp_path / "no")
 
 
 def test_where_runs_differ_by_their_nature_those_of_the_store_count(

@@ -80,9 +80,10 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
         for (setting, method), _ in parts(searches.networks, "setting", "method")
         if searches.settings["family"].iloc[setting] in paper["benchmarks"]
     }
+    settings = {setting for (setting, _), name in names.items() if name is not None}
     rows = []
     for (setting, method), networks in parts(searches.networks, "setting", "method"):
-        if not any(name for (where, _), name in names.items() if where == setting):
+        if setting not in settings:
             continue
         name = names[setting, method]
         title = paper["benchmarks"][searches.settings["family"].iloc[setting]]
