@@ -32,12 +32,12 @@ def embedded() -> tuple[str, ...]:
 
 
 def open_archive(name: str) -> Archive:
-    """An archive by its path, or one that comes with the project by its name.
+    """An archive that comes with the project by its name (a file of that name as ./NAME), another one by its path.
 
     Raises UsageError if there is none, StoreError if it is damaged.
     """
     path = Path(name)
-    if not path.is_file() and name in embedded():
+    if name in embedded():
         path = _EMBEDDED / f"{name}.zip"
     if path.is_dir():
         raise UsageError(f"{name} is a folder: `nasbench archive make {name}` makes an archive of a store")

@@ -466,6 +466,14 @@ def test_a_suite_runs_with_other_methods(nasbench: Callable[..., Printed], tmp_p
     assert nasbench("run", "--suite", suite, "--method", "local", "--without", "random").code == 2
 
 
+def test_the_name_of_an_archive_that_comes_with_the_project_is_not_taken_by_a_file(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "quick").write_bytes((folder / "store.zip").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert len(open_archive("./quick").fragments()) < 10 < len(open_archive("quick").fragments())
+
+
 @pytest.mark.parametrize(("name", "runs"), [("quick", 21_760), ("sealed", 7_280), ("wide", 19_460)])
 def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name: str, runs: int) -> None:
     """The tables of `sealed` and most of `wide` are not here: their runs are not computed again."""
