@@ -111,12 +111,18 @@ class Bound:
         """Whether a value (or each value in an array) is feasible; NaN is not."""
         return self.slack(value) >= 0
 
+    def excess(self, value: float) -> float:
+        """Distance of a value outside the bound, as a share of |limit| (absolute if the limit is 0); negative inside.
+
+        The excess of NaN is NaN.
+        """
+        return -self.slack(value) / (abs(self.limit) or 1.0)
+
     def violation(self, value: float) -> float:
-        """Distance of a value outside the bound, as a share of |limit| (absolute if the limit is 0); 0 if feasible."""
-        slack = self.slack(value)
-        if slack >= 0:
+        """The excess of a value over the bound; 0 if it is feasible, infinite if it is NaN."""
+        if self.slack(value) >= 0:
             return 0.0
-        return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0)
+        return math.inf if math.isnan(value) else self.excess(value)
 
     def counted(self, value: float) -> float:
         """The value, for models that take finite numbers alone.

@@ -38,13 +38,19 @@ def select(
     """The selected fragments of some stores, all of one protocol, each with its store; references are left out.
 
     Args:
-        partial: include runs under way that have finished a full evaluation.
+        partial: include runs under way that have finished a full evaluation, but for those that another store has.
 
     Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
     """
     names = " and ".join(str(store.folder) for store in stores)
     every = [(store, f) for store in stores for f in store.fragments()]
-    begun = [(store, run.fragment()) for store in stores for run in under_way(store) if run.spent >= 1]
+    stored = {(f.setup.id, seed) for _, f in every for seed in f.seeds}  # here, or in another of the stores
+    begun = [
+        (store, run.fragment())
+        for store in stores
+        for run in under_way(store)
+        if run.spent >= 1 and (run.setup.id, run.seed) not in stored
+    ]
     every += begun if partial else []
     if not every:
         advice = f"; --partial reports the {len(begun)} under way" if begun else ""

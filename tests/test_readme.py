@@ -38,7 +38,6 @@ GROUPS = {
     "data": ("list", "fetch", "verify"),
     "import": ("table", "nas-bench-201", "nas-bench-101", "nats-bench-size", "lcbench", "taskset", "columns"),
 }
-ALIASES = ("bench",)
 DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 each_page = pytest.mark.parametrize("page", sorted(PAGES))
@@ -97,7 +96,7 @@ def test_every_command_on_a_page_exists_with_all_of_its_options(page: str, helpe
         name = words[0]
         if name.startswith("-") or not re.fullmatch(r"[a-z-]+", name):
             continue  # `nasbench --help`, `nasbench COMMAND`
-        assert name in (*COMMANDS, *ALIASES), words
+        assert name in COMMANDS, words
         inner = tuple(words[1:2]) if name in GROUPS and words[1:] else ()
         assert not inner or inner[0] in GROUPS[name], words
         for option in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(words[1:])):

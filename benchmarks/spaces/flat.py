@@ -50,3 +50,11 @@ class Flat(Protocol):
 
     def at(self, coordinates: Sequence[Coordinate]) -> Configuration:
         """The configuration at these coordinates: the inverse of `coordinates`."""
+
+
+def differ(proposed: Sequence[Coordinate], own: Sequence[Coordinate]) -> bool:
+    """Whether proposed coordinates are others than those of the configuration that they stand for.
+
+    Of a list of rows they may stand for the nearest. Coordinates that the configuration does not need do not count.
+    """
+    return any(x is not None and x != y for x, y in zip(own, proposed, strict=True))

@@ -173,6 +173,16 @@ def at_share(h: Hyperparameter, u: float) -> float | int:
     return round(value) if isinstance(h, Integer) else float(value)
 
 
+def share_of(h: Hyperparameter, x: float) -> float:
+    """The inverse of `at_share`: the middle of the part of [0, 1] that gives the coordinate `x`."""
+    if not isinstance(h, Float | Integer):
+        each = shares(h)
+        return math.fsum(each[: int(x)]) + each[int(x)] / 2
+    half = 0.5 if isinstance(h, Integer) else 0.0
+    low, high = h.low - half, h.high + half
+    return math.log(x / low) / math.log(high / low) if h.log else (x - low) / (high - low)
+
+
 def belongs(h: Hyperparameter, x: object) -> bool:
     """Whether `x` is a possible coordinate along `h`."""
     if isinstance(h, Float):

@@ -252,8 +252,8 @@ class Rows:
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
         """The coordinates of a row."""
-        coordinates: list[Coordinate] = self._space.points[configuration].tolist()
-        return coordinates
+        row: list[float] = self._space.points[configuration].tolist()
+        return [x if isinstance(h, Float) else int(x) for h, x in zip(self.hyperparameters, row, strict=True)]
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
         """The row with given coordinates, or the nearest row; the first of equally near rows."""

@@ -78,9 +78,19 @@ def option_text(value: Value) -> str:
 
 @cache
 def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
-    """The options of a class: name → (type, default), read from its constructor's keyword-only arguments."""
-    hints = typing.get_type_hints(item.__init__)  # type: ignore[misc]
-    keywords = [p for p in inspect.signature(item).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    """The options of a class: name → (type, default), read from its constructor's keyword-only arguments.
+
+    Raises UsageError if they are no options.
+    """
+    try:
+        hints = typing.get_type_hints(item.__init__)  # type: ignore[misc]
+        parameters = inspect.signature(item).parameters.values()
+    except Exception as error:  # a type that is imported for type checkers alone, for example
+        raise UsageError(
+            f"the annotations of the constructor of {item.__name__} cannot be evaluated "
+            f"({type(error).__name__}: {error}): import their types at run time, too"
+        ) from None
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     for p in keywords:
         if p.default is p.empty or hints.get(p.name) not in _PARSERS:
             raise UsageError(

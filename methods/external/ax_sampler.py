@@ -11,7 +11,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.benchmarks.spaces.flat import Coordinate, differ
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -26,7 +26,7 @@ class AxNEI(Method):
 
     Constraints are Ax's outcome constraints, failed evaluations are failed trials, and pending ones are running trials.
     Ax treats conditional hyper-parameters as always present: the value of an absent one has no effect. A suggestion
-    takes seconds.
+    takes seconds. Where it stands for another configuration (of a list of rows the nearest), Ax is told of that one.
 
     Options:
         initial: Sobol points at first, at least 1.
@@ -40,6 +40,7 @@ class AxNEI(Method):
         "2018."
     )
     needs = (AsFlat,)
+    version = 2
     seconds = 12.0
     label = "ax-nei"
     """The name in messages."""
@@ -65,16 +66,23 @@ class AxNEI(Method):
             if isinstance(space, GridSpace) and len(self._proposed) == space.size:
                 raise SearchSpaceExhausted("Ax would search for minutes")
             ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
-            configuration = self._flat.at(self._present([_number(parameters[name]) for name in names]))
+            proposed = self._present([_number(parameters[name]) for name in names])
+            configuration = self._flat.at(proposed)
+            if differ(proposed, self._flat.coordinates(configuration)):
+                client.mark_trial_abandoned(trial)  # not to be proposed again
+                trial = self._attached(client, configuration)
         except (DataRequiredError, SearchSpaceExhausted):
             # Ax waits for pending initial trials, or has proposed the whole space: propose a random configuration.
             configuration = space.sample(self._rng)
-            pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
-            coordinates = {h.name: _any_value(h) if x is None else _number(x) for h, x in pairs}
-            trial = client.attach_trial(coordinates)
+            trial = self._attached(client, configuration)
         self._pending.add(configuration, trial)
         self._proposed.add(configuration)
         return configuration
+
+    def _attached(self, client: Client, configuration: Configuration) -> int:
+        """A trial of a configuration that Ax has not proposed."""
+        pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
+        return client.attach_trial({h.name: _any_value(h) if x is None else _number(x) for h, x in pairs})
 
     def tell(self, observation: Observation) -> None:
         trial = self._pending.answer(observation)

@@ -28,6 +28,7 @@ from nasbench.benchmarks.spaces import (
     Ordinal,
 )
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.flat import differ
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -42,8 +43,12 @@ class OptunaMethod(Method):
     Ordinal hyper-parameters are integers (the index of the level), and constraints are set for each trial (satisfied if
     <= 0). A failed evaluation is a failed trial; pending evaluations are running trials. A configuration that was
     refused before training has an infinite objective and its known constraint values. Several objectives are told as
-    losses (`Problem.losses`).
+    losses (`Problem.losses`). Samplers add what exceeds several bounds, so each excess is a share of its limit. Where a
+    proposal stands for another configuration (of a list of rows the nearest), its trial fails, and a trial of that
+    configuration takes its place.
     """
+
+    version = 2
 
     repeatable = Repeatable.SAME_MACHINE
     source = (
@@ -67,19 +72,34 @@ class OptunaMethod(Method):
         """The sampler with a seed."""
 
     def constrain(self, trial: optuna.Trial, excesses: dict[str, float]) -> None:
-        """Tells the sampler by how much a trial exceeds each bound, by the bound's name; satisfied if <= 0."""
+        """Tells the sampler by how much a trial exceeds each bound (`Bound.excess`), by the bound's name."""
         for name, excess in excesses.items():
             trial.set_constraint(name, excess)
 
     def ask(self) -> Configuration:
+        import optuna
+
+        trial, proposed = self._proposal()
+        configuration = self._flat.at(proposed)
+        evaluated = self._flat.coordinates(configuration)
+        if differ(proposed, evaluated):
+            states, pairs = optuna.trial.TrialState, zip(self._flat.hyperparameters, evaluated, strict=True)
+            failed = self._begun().tell(trial, state=states.FAIL)
+            # As `Study.enqueue_trial` does, but with what the sampler has noted, such as the trial's generation.
+            attributes = {**failed.system_attrs, "fixed_params": {h.name: x for h, x in pairs if x is not None}}
+            self._begun().add_trial(optuna.trial.create_trial(state=states.WAITING, system_attrs=attributes))
+            trial, _ = self._proposal()
+        self._pending.add(configuration, trial)
+        return configuration
+
+    def _proposal(self) -> tuple[optuna.Trial, list[Coordinate]]:
+        """A new trial, and its coordinates."""
         trial = self._begun().ask()
         coordinates: list[Coordinate] = []
         for h, condition in zip(self._flat.hyperparameters, self._flat.conditions, strict=True):
             present = condition is None or condition.holds(coordinates)
             coordinates.append(suggested(trial, h) if present else None)
-        configuration = self._flat.at(coordinates)
-        self._pending.add(configuration, trial)
-        return configuration
+        return trial, coordinates
 
     def tell(self, observation: Observation) -> None:
         import optuna
@@ -92,7 +112,7 @@ class OptunaMethod(Method):
             return
         if evaluation.status == "infeasible":  # unknown constraints of a refused configuration count as satisfied
             told = {bound: bound.limit if math.isnan(value) else value for bound, value in told.items()}
-        self.constrain(trial, {str(bound): -bound.slack(bound.counted(value)) for bound, value in told.items()})
+        self.constrain(trial, {str(bound): bound.excess(bound.counted(value)) for bound, value in told.items()})
         if self._problem.several:
             self._begun().tell(trial, self._problem.losses(observation))
         else:

@@ -32,8 +32,8 @@ class BOHB(Hyperband):
     """Hyperband with new configurations from kernel densities of the highest level with enough observations.
 
     Enough is 2 (d + 1) for d hyper-parameters. The densities are over all hyper-parameters jointly, with the settings
-    of the authors' package HpBandSter. They ignore constraints, but that a training that was refused is worse than all
-    others; promotions do not.
+    of the authors' package HpBandSter. They ignore constraints, but that a training that failed or was refused counts
+    as one with an infinite loss, as in the package; promotions do not.
 
     Options:
         explore: share of new configurations that are random, in [0, 1].
@@ -119,7 +119,7 @@ class CBOHB(BOHB):
     """
 
     source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."
-    version = 5
+    version = CTPE.version
     tuned_on = CTPE.tuned_on
     seconds = 3e-4
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
-from nasbench.benchmarks.spaces.hyperparameters import at_share
+from nasbench.benchmarks.spaces.hyperparameters import at_share, share_of
 from nasbench.methods.contract import METHODS, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.hyperband import Bracket, Hyperband
 from nasbench.methods.fidelity.rungs import best, sizes_of_authors
@@ -37,7 +37,7 @@ class Member:
 
     vector: Vector
     configuration: Configuration = None
-    """The decoded vector; None before it is evaluated."""
+    """The configuration at the vector; None before it is evaluated."""
     rank: Rank = (math.inf, math.inf)
     is_ok: bool = False
     """Whether its evaluation is ok: neither failed nor refused."""
@@ -109,6 +109,7 @@ class DEHB(Hyperband):
         "Hyperparameter Optimization. IJCAI 2021."
     )
     needs = (AsFlat,)
+    version = 2
     seconds = 1e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
@@ -162,7 +163,7 @@ class DEHB(Hyperband):
             trial, going_up.trial = going_up.trial, None  # a training can be continued only once
             return Proposal(going_up.configuration, level, trial)
         vector = self._evolved(population.members[slot].vector, below, n)
-        member = Member(vector, decoded(vector, self._flat))
+        member = decoded(vector, self._flat)
         self._bred = _Child(member, slot)
         return Proposal(member.configuration, level)
 
@@ -216,13 +217,18 @@ def crossed(parent: Vector, mutant: Vector, rng: Generator) -> Vector:
     return child
 
 
-def decoded(vector: Vector, flat: Flat) -> Configuration:
-    """The configuration at a point of the unit cube; each coordinate is a share of the prior's mass.
+def decoded(vector: Vector, flat: Flat) -> Member:
+    """The member at a point of the unit cube; each coordinate is a share of the prior's mass.
 
-    Coordinates of absent conditional hyper-parameters are left out; the vector keeps them.
+    Coordinates of absent conditional hyper-parameters are left out; the vector keeps them. Where the point stands for
+    another configuration (of a list of rows the nearest), the vector moves there.
     """
     coordinates: list[Coordinate] = []
     for h, condition, share in zip(flat.hyperparameters, flat.conditions, vector.tolist(), strict=True):
         is_present = condition is None or condition.holds(coordinates)
         coordinates.append(at_share(h, share) if is_present else None)
-    return flat.at(coordinates)
+    configuration, moved = flat.at(coordinates), vector.copy()
+    for k, (h, x, y) in enumerate(zip(flat.hyperparameters, flat.coordinates(configuration), coordinates, strict=True)):
+        if x is not None and x != y:
+            moved[k] = share_of(h, x)
+    return Member(moved, configuration)

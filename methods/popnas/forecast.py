@@ -27,13 +27,13 @@ class Columns:
     time: str | None
     """The training time alone; None if only the cost of an evaluation is known."""
     size: str | None
-    """The first metric that is known before training; None if there is none."""
+    """The first metric to be minimised that is known before training; None if there is none."""
 
     @classmethod
     def of(cls, problem: Problem) -> Columns:
         """The columns of a problem: the time by its name (`train_time`), the size by being cheap."""
         times = (name for name, m in problem.told.items() if m.name.partition("@")[0] == "train_time")
-        cheap = (name for name, m in problem.told.items() if m.cheap and problem.known is not None)
+        cheap = (name for name, m in problem.told.items() if m.cheap and m.minimize and problem.known is not None)
         return cls(next(times, None), next(cheap, None))
 
     def seconds(self, observation: Observation) -> float:

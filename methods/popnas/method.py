@@ -55,7 +55,7 @@ class Popnas(Method):
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
-    version = 5
+    version = 6
     tuned_on = ("nas-bench-201",)
     needs = (AsSequence,)
     serves_several = True
@@ -110,7 +110,7 @@ class Popnas(Method):
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
         with_size = options["pareto"] == "time+size" and not problem.several
         if with_size and Columns.of(problem).size is None:
-            return "needs a metric that is known before training for pareto=time+size; pareto=time does without"
+            return "needs a metric to minimise that is known before training for pareto=time+size; pareto=time does not"
         return super().misfit(problem, options)
 
     @classmethod
@@ -141,7 +141,10 @@ class Popnas(Method):
 
     def _begun(self) -> Round:
         """The first round: the first level in random order, and members of later levels if predictors need more."""
-        members_by_key = {self._growth.key(member): member for member in self._growth.foremost()}
+        foremost = self._growth.foremost()
+        if 0 < self._first < len(foremost):
+            foremost = ()  # the same few in every run would be no random first level
+        members_by_key = {self._growth.key(member): member for member in foremost}
         level: list[Member] = [()]
         count = 0
         while level and len(members_by_key) < max(count, _FEWEST):

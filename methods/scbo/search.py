@@ -171,7 +171,7 @@ def _key(row: NDArray[np.float64]) -> bytes:
 def excesses(bound: Bound, told: Sequence[Observation]) -> NDArray[np.float64]:
     """The transformed excess of each observation, shape (n,): NaN if unknown, the worst known excess if it failed."""
     metrics = [(o.evaluation.status, o.evaluation.metrics[bound.metric.name]) for o in told]
-    values = np.array([bilog(excess(bound, bound.counted(v) if status == "ok" else v)) for status, v in metrics])
+    values = np.array([bilog(bound.excess(bound.counted(v) if status == "ok" else v)) for status, v in metrics])
     failed = [status == "failed" for status, _ in metrics]
     return np.where(failed, np.nanmax(values), values)
 
@@ -196,8 +196,3 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def bilog(value: float) -> float:
     """sgn(y) ln(1 + |y|): magnifies the neighbourhood of 0."""
     return math.copysign(math.log1p(abs(value)), value)
-
-
-def excess(bound: Bound, value: float) -> float:
-    """The excess of a value over a bound, as a share of |limit| (absolute if the limit is 0); negative if satisfied."""
-    return -bound.slack(value) / (abs(bound.limit) or 1.0)

@@ -28,7 +28,7 @@ class CMOTPE(CTPE):
         "Journal of Artificial Intelligence Research 73, 2022; constraints: S. Watanabe and F. Hutter. c-TPE. IJCAI "
         "2023."
     )
-    version = 2
+    version = CTPE.version + 1
     seconds = 2e-3
     serves_several = True
     learns_from_all = False

@@ -38,7 +38,8 @@ def make(store: Path, out: Path | None) -> int:
     Configurations, measured times and search logs stay in the store.
     """
     from nasbench.results.report.files import refuse_inside
-    from nasbench.results.store.archive import Archive, pack
+    from nasbench.results.store.archive import Archive
+    from nasbench.results.store.packing import pack
     from nasbench.results.store.store import is_store
 
     opened, path = Store.open(store), out or Path(f"{os.path.abspath(store)}.zip")

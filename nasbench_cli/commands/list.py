@@ -96,8 +96,11 @@ def _with_options(registry: Registry[Any]) -> list[dict[str, str]]:
     """The classes of a registry with their options."""
     rows = []
     for name in registry.names():
-        options = ", ".join(f"{o}={default}" for o, (_, default) in option_defaults(registry.get(name)).items())
-        rows.append({"name": name, "summary": _summary(registry.get(name)), "options": options})
+        try:
+            options = ", ".join(f"{o}={default}" for o, (_, default) in option_defaults(registry.get(name)).items())
+            rows.append({"name": name, "summary": _summary(registry.get(name)), "options": options})
+        except UsageError as error:
+            rows.append({"name": name, "summary": str(error), "options": ""})
     return rows + _broken(registry.broken)
 
 

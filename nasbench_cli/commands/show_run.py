@@ -32,40 +32,13 @@ def show_run(
     store: str, method: str, bench: str, seed: str, constrain: str | None, svg: Path | None, page: Path | None
 ) -> None:
     """Show one run of a store: the steps of its incumbent, its share of feasible evaluations, and its time."""
-    click.echo(run_page(store, method, bench, seed, constrain, svg, page))
-    for path in filter(None, (svg, page)):
-        click.echo(f"written: {path}")
-
-
-def run_page(
-    folder: str,
-    method: str,
-    bench: str,
-    seed: str,
-    constraint: str | None,
-    svg: Path | None = None,
-    page: Path | None = None,
-) -> str:
-    """Describes one stored run as text.
-
-    Args:
-        folder: the store.
-        method: name or label of the method.
-        bench: name of the benchmark.
-        seed: the seed, as text.
-        constraint: constraint of the run; None if the store has only one.
-        svg: file for a picture of the incumbent's network; None for no picture.
-        page: file for an HTML page with all evaluations; None for no page.
-
-    Raises UsageError or StoreError if there is no such run.
-    """
     from nasbench.results.report.files import refuse_inside, refuse_other, write_single
     from nasbench.results.report.single_run import describe, incumbent
 
     if not re.fullmatch("[0-9]{1,18}", seed):
         raise UsageError(f"a seed is an integer, 0 or more, not {seed[:30]!r}")
-    wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
-    run = Store.open(Path(folder)), method_label(method), bench, wanted, int(seed)
+    wanted = constrain if constrain in (None, "none") else label(parse_constraints([constrain]))
+    run = Store.open(Path(store)), method_label(method), bench, wanted, int(seed)
     for path, beginning in ((svg, b"<?xml"), (page, b"<!DOCTYPE html>")):
         if path is not None:
             refuse_inside(path, run[0])
@@ -78,4 +51,6 @@ def run_page(
         from nasbench.results.report.page import single
 
         write_single(page, single.write(*run).encode())
-    return describe(*run)
+    click.echo(describe(*run))
+    for path in filter(None, (svg, page)):
+        click.echo(f"written: {path}")

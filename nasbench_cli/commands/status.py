@@ -119,7 +119,8 @@ def _say_finish(setups: list[SetupStatus], folder: Path) -> None:
     commands = dict.fromkeys(command for c in setups for command in c.commands)
     if commands:
         click.echo("To finish it:")
-    for command in commands:
-        click.echo(f"  {command} --store {shlex.quote(str(folder))}")
+    store = shlex.quote(str(folder))
+    for command in commands:  # nasbench.run(…) was called from Python
+        click.echo(f"  {command} {'--store' if command.startswith('nasbench ') else 'with store'} {store}")
     if any(c.stale and not c.commands for c in setups):
         click.echo("Some stale runs belong to no recorded command; they are replaced when they are requested again.")

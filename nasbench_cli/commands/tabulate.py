@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.suites import Shard
@@ -22,12 +23,6 @@ from nasbench.results.display.numbers import count
 
 @click.command()
 @click.argument("bench", metavar="BENCH")
-@click.option(
-    "--epochs",
-    type=click.IntRange(min=1),
-    metavar="E",
-    help="Training epochs of each evaluation.  [default: those of BENCH]",
-)
 @click.option("--sample", default="all", show_default=True, metavar="N|all", help="Number of configurations.")
 @click.option(
     "--repetitions",
@@ -52,7 +47,6 @@ from nasbench.results.display.numbers import count
 @takes_data_dir
 def tabulate(
     bench: str,
-    epochs: int | None,
     sample: str,
     repetitions: int,
     out: Path,
@@ -61,6 +55,7 @@ def tabulate(
 ) -> int:
     """Evaluate many configurations of a live benchmark into a table that `nasbench import table` understands.
 
+    BENCH@E trains for E epochs.
     Of networks that are known to be equivalent, one is trained for all. Evaluations are kept in TABLE.jsonl: the same
     command continues, and so does a command for a larger sample. A shard is kept in TABLE.I-of-N.jsonl; once the files
     of all shards lie beside each other, the table is written.
@@ -69,7 +64,7 @@ def tabulate(
         raise UsageError(f"sample must be a number of configurations, or all, not {sample[:30]!r}")
     wanted = None if shard is None else Shard.parse(shard)
     number = None if sample == "all" else int(sample)
-    with closing(made(bench, epochs, number, repetitions, out, jobs, wanted)) as events:
+    with interrupts_noted(), closing(made(bench, number, repetitions, out, jobs, wanted)) as events:
         return SOME_FAILED if _show(events, out) else DONE
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import open_benchmark, parse_constraints
+from nasbench.benchmarks import abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
@@ -18,8 +19,9 @@ from nasbench.methods import MethodSpec
 from nasbench.results import Store
 from nasbench.results.report.request import Request
 from nasbench.results.selection import EVERYTHING
-from nasbench.results.store.archive import Archive, ArchivedFragment, same_rows
-from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.archive import Archive, ArchivedFragment
+from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.packing import same_rows
 from nasbench.results.store.trajectory import Setup
 
 _MOST_NAMED = 3
@@ -70,10 +72,11 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 f"{', '.join(archive.protocols)}; `nasbench report --against {name}` shows on what"
             )
     own = {setup.key: setup.id for setup in setups}
-    data = {setup.bench: (setup.data, setup.held_back) for setup in setups}
+    data = {(s.bench, s.constraint, s.protocol): (s.data, s.held_back) for s in setups}
     for name, archive in zip(names, archives, strict=True):
         for setup in (f.setup for f in archive.fragments()):
-            if (setup.data, setup.held_back) != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
+            known = data[setup.bench, setup.constraint, setup.protocol]
+            if (setup.data, setup.held_back) != known or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
                     f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules "
                     "or by another version than these stores: leave it out, or take one that was made with the "
@@ -95,26 +98,29 @@ def _agreeing(archives: Sequence[Archive], stores: Sequence[Store]) -> list[Stor
 
 def _check_settings(stores: Sequence[Store]) -> None:
     """Raises UsageError if an archive states other facts of a setting than the stores before it."""
-    known: dict[tuple[str, str, str], tuple[Setup, Store]] = {}
+    known: dict[tuple[Any, ...], tuple[Setup, Store]] = {}
     for store in stores:
         for setup in (f.setup for f in store.fragments()):
-            before, of = known.setdefault((setup.bench, setup.constraint, setup.data), (setup, store))
-            if isinstance(store, Archive) and (differ := _differing(before, setup)):
+            before, of = known.setdefault((setup.bench, setup.constraint, setup.data, setup.objectives), (setup, store))
+            if isinstance(store, Archive) and (differ := _differing(before, setup, _agree)):
                 raise UsageError(
                     f"{of.folder} and {store.folder} state different facts of {setup.bench} with the same data "
                     f"({', '.join(differ)}): leave one of them out"
                 )
 
 
-def _differing(one: Setup, other: Setup) -> list[str]:
-    """Names of the facts of a setting that two setups state differently; what one of them does not know agrees."""
+def _differing(one: Setup, other: Setup, same: Callable[[object, object], bool]) -> list[str]:
+    """Names of the facts of a setting that two setups do not state the same, but for words of caution."""
     facts = ((name, value, getattr(other.setting, name)) for name, value in vars(one.setting).items())
-    return [name for name, ours, theirs in facts if name != "caution" and not _agree(ours, theirs)]
+    return [name for name, ours, theirs in facts if name != "caution" and not same(ours, theirs)]
 
 
 def _agree(one: object, other: object) -> bool:
-    if one is None or other is None or one in ("", ()) or other in ("", ()):
-        return True
+    """Whether two facts are the same, or one of them is not known."""
+    return any(fact is None or fact in ("", ()) for fact in (one, other)) or _same(one, other)
+
+
+def _same(one: object, other: object) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return bool(np.isclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True))  # means, by other versions of NumPy
     return one == other
@@ -125,15 +131,15 @@ def _check_results(archive: Archive, stores: Sequence[Store]) -> None:
 
     Where training or time is measured, runs differ, and those of the stores count.
     """
-    own = {(f.setup.id, seed): f for store in stores for f in store.fragments() for seed in f.seeds}
+    fragments = [f for store in stores for f in store.fragments()]
+    own = {(f.setup.id, seed): i for i, f in enumerate(fragments) for seed in f.seeds}
     for theirs in archive.fragments():
-        setup, shared = theirs.setup, [seed for seed in theirs.seeds if (theirs.setup.id, seed) in own]
+        setup, shared = theirs.setup, {s: own[theirs.setup.id, s] for s in theirs.seeds if (theirs.setup.id, s) in own}
         if not shared or setup.charge_thinking or _is_live(setup.bench):
             continue
-        ours = {f.path: _results(f) for f in (own[setup.id, seed] for seed in shared)}
-        found = _results(theirs)
-        for seed in shared:
-            for mine, other in zip(ours[own[setup.id, seed].path][seed], found[seed], strict=True):
+        ours, found = {i: _results(fragments[i]) for i in set(shared.values())}, _results(theirs)
+        for seed, i in shared.items():
+            for mine, other in zip(ours[i].get(seed, found[seed]), found[seed], strict=True):
                 if not np.array_equal(mine, other, equal_nan=True):
                     raise UsageError(
                         f"{archive.folder} has another result of {setup.method} on {setup.bench}, {setup.constraint}, "
@@ -143,8 +149,11 @@ def _check_results(archive: Archive, stores: Sequence[Store]) -> None:
 
 
 def _results(fragment: Fragment) -> dict[int, list[NDArray[np.float64]]]:
-    """The incumbents of each run by its seed, and the scores that repetitions gave them."""
-    table = fragment.table(["incumbent", "unseen"])
+    """The incumbents of each run by its seed, and the scores that repetitions gave them; nothing if it is damaged."""
+    try:
+        table = fragment.table(["incumbent", "unseen"])
+    except Torn:
+        return {}  # the report sets it aside
     return {run.seed: [table[name].to_numpy()[span] for name in table.column_names] for run, span in fragment.spans()}
 
 
@@ -203,11 +212,15 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
         return Again(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
         return Again(setup, seed, None, f"this installation has another version of {setup.method} or of the data")
-    stated = _differing(planned.setup, setup)
+    stated = _differing(planned.setup, setup, _same)
     stated += [n for n in ("metrics", "initial", "tuned_on") if getattr(planned.setup, n) != getattr(setup, n)]
     if stated:
         return Again(setup, seed, False, f"the archive states other facts: {', '.join(stated)}")
     benchmark = open_benchmark(setup.bench)
+    try:
+        abilities.make_ready(benchmark)
+    except UsageError as error:
+        return Again(setup, seed, None, str(error))
     found = run(planned.setup, seed, planned.spec, benchmark, planned.bounds)
     if same_rows(fragment, found):
         return Again(setup, seed, True)

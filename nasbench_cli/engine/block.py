@@ -14,6 +14,7 @@ from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.held_back import draw_block, worth_block
 from nasbench.cli.engine.shares import with_shares
+from nasbench.cli.engine.watch import asking, evaluating
 from nasbench.cli.engine.workers import EvaluationSeeds, usable
 from nasbench.methods import MethodSpec, Problem
 from nasbench.results import Setup
@@ -43,7 +44,8 @@ def run_block(
     objectives = abilities.objectives(benchmark, setup.objectives)
     begin = perf_counter()
     try:
-        block = spec.build(Problem.of(benchmark, bounds, objectives=objectives), rng).ask_block(n)
+        with asking(0):
+            block = spec.build(Problem.of(benchmark, bounds, objectives=objectives), rng).ask_block(n)
     except BaseException as error:
         pass_on(error)
         return None  # the loop will meet it too, and record it
@@ -54,7 +56,8 @@ def run_block(
     held = np.full(n, -1)
     if setup.held_back:
         drawn, held = draw_block(benchmark, block, drawn, seeds.held_back)
-    metrics = benchmark.evaluate_block(block, drawn)
+    with evaluating(0, 0):
+        metrics = benchmark.evaluate_block(block, drawn)
     if metrics is None:
         return None
     needed = [benchmark.places[objective.name] for objective in objectives]

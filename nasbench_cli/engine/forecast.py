@@ -9,7 +9,7 @@ from time import monotonic
 from nasbench.cli.engine.costs import Costs, stated
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.layout import span
-from nasbench.results import Store
+from nasbench.results import Store, StoreError
 
 _LEAST = 1.0  # stated seconds: shorter runs measure the start of a process rather than their method
 
@@ -40,8 +40,11 @@ class Forecast:
         Args:
             under_way: finished share of the runs that are under way: half of one and half of another are 1.
         """
-        with self._looking:
-            stored, costs = self._store.runs(), Costs(self._store)
+        try:
+            with self._looking:
+                stored, costs = self._store.runs(), Costs(self._store)
+        except (StoreError, OSError):
+            return "time left unknown"  # the store's own errors are for the command that writes it
         each, is_measured = self._each(costs)
         runs = {p.setup.id: len(set(seeds) - stored.get(p.setup.id, {}).keys()) for p, seeds in self._missing}
         number = sum(runs.values())

@@ -51,7 +51,8 @@ def _commit() -> str:
 
 def _kernels() -> str:
     """Kernels of BLAS and NumPy in this process: the last bits of sums depend on them."""
-    blas = sorted({str(library["architecture"]) for library in threadpool_info() if library["user_api"] == "blas"})
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    blas = sorted({str(library.get("architecture") or library["internal_api"]) for library in libraries})
     loops = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
     return f"BLAS {' and '.join(blas) or 'unknown'}, NumPy {loops[-1] if loops else 'baseline'}"
 

@@ -22,8 +22,8 @@ from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.training.faults import check_device
 from nasbench.cli.engine.block import run_block
+from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.watch import asking
@@ -34,7 +34,6 @@ from nasbench.cli.engine.workers import (
     Pending,
     SimulatedWorkers,
     Workers,
-    explained,
     row_of,
 )
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
@@ -70,8 +69,7 @@ def run(
     log: tuple[Logged, ...] = ()
     with cleaned():
         if isinstance(benchmark, TabularBenchmark):
-            with asking(0):
-                columns = run_block(setup, spec, benchmark, bounds, *_streams(setup, seed))
+            columns = run_block(setup, spec, benchmark, bounds, *_streams(setup, seed))
         if columns is None:
             columns, failure, log = _run_loop(setup, spec, benchmark, bounds, journal, *_streams(setup, seed))
     pass_on_noted()
@@ -129,13 +127,13 @@ def _run_loop(
     log: tuple[Logged, ...] = ()
     try:
         state = None if journal is None else journal.state("method")
-        method = _built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
+        method = built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
         try:
             search.loop(method)
-        except (_MethodFailed, _BudgetTooLarge) as error:
+        except (MethodFailed, _BudgetTooLarge) as error:
             failure = str(error)
-        log = _logged(method)
-    except _MethodFailed as error:
+        log = logged(method)
+    except MethodFailed as error:
         failure = failure or str(error)
     if failure:
         search.close(failure)
@@ -145,25 +143,6 @@ def _run_loop(
         means = np.array(search.means).reshape(len(search.means), len(benchmark.metrics))  # there may be none
         columns = with_shares(columns, means, benchmark, objectives, bounds)
     return columns, failure, log
-
-
-def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
-    try:
-        with asking(0):
-            return spec.build(problem, rng)
-    except BaseException as error:
-        raise _MethodFailed(f"constructor: {explained(error)}") from error
-
-
-def _logged(method: Method) -> tuple[Logged, ...]:
-    try:
-        return tuple(method.log)
-    except BaseException as error:
-        raise _MethodFailed(f"log: {explained(error)}") from error
-
-
-class _MethodFailed(Exception):
-    """Raised when a method breaks its contract; the message says how."""
 
 
 class _BudgetTooLarge(Exception):
@@ -261,8 +240,7 @@ class _Search:
                 configuration, level, number, before = asked, self._highest, self._asked, None
             self._space.check(configuration)
         except BaseException as error:
-            check_device(error)  # if it is lost, another process repeats the run
-            raise _MethodFailed(f"ask: {explained(error)}") from error
+            raise failed("ask", error) from error
         finally:
             thinking = perf_counter() - begin + method.unpaid
             self._workers.pay(method.unpaid)
@@ -338,7 +316,7 @@ class _Search:
                 )
                 method.tell(Observation(pending.configuration, seen, feasible, pending.level, pending.trial))
         except BaseException as error:
-            failure = _MethodFailed(f"tell: {explained(error)}")
+            failure = failed("tell", error)
         thinking = perf_counter() - begin
         if self._charge or self._fees:
             self._put_on_clock(thinking)

@@ -13,7 +13,6 @@ import re
 from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import closing
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -23,7 +22,6 @@ import numpy as np
 from nasbench.benchmarks import (
     BENCHMARKS,
     Benchmark,
-    BenchmarkSpec,
     Evaluation,
     Metric,
     UsageError,
@@ -118,7 +116,6 @@ class Task(NamedTuple):
 
 def tabulate(
     name: str,
-    epochs: int | None,
     sample: int | None,
     repetitions: int,
     out: Path,
@@ -134,24 +131,22 @@ def tabulate(
 
     Args:
         name: the benchmark.
-        epochs: training epochs of each evaluation; None for the benchmark's default.
         sample: number of distinct configurations, drawn in a fixed order; None for all of them.
         repetitions: number of training seeds per configuration.
         out: path of the table without its suffix.
         jobs: number of evaluations computed at the same time.
         shard: which of several shards to evaluate; None for everything. The table is written once all shards are done.
 
-    Raises UsageError if the space is no grid, or has fewer configurations than the sample; StoreError if a journal
-    belongs to another benchmark.
+    Raises UsageError if the space is no grid, has fewer configurations than the sample, or a table is there that was
+    not made here; StoreError if a journal belongs to another benchmark.
     """
     if not out.name:
         raise UsageError(f"--out names the table without its suffix, such as runs/table, not {out}")
     if not next(folder for folder in out.parents if folder.exists()).is_dir():
         raise UsageError(f"cannot write {out}: its parent is not a folder")
-    spec = BenchmarkSpec.parse(name)
-    if epochs is not None and spec.fidelity is not None:
-        raise UsageError(f"{name} already says its epochs: leave --epochs out")
-    name = name if epochs is None else replace(spec, fidelity=epochs).label
+    taken = [path for path in (Path(f"{out}.csv"), Path(f"{out}.toml")) if path.exists()]
+    if taken and not _journals(out):
+        raise UsageError(f"{taken[0]} is there, and no evaluations of its own: choose another --out, or delete it")
     benchmark = _opened(name)
     flat = _grid(benchmark)
     _check_importable(benchmark, flat)
@@ -202,8 +197,7 @@ def _evaluate_missing(
     here = Path(f"{out}.jsonl" if shard is None else f"{out}.{shard.number}-of-{shard.count}.jsonl")
 
     def others() -> list[Entry]:
-        paths = {Path(f"{out}.jsonl"), *out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")} - {here}
-        return [entry for path in sorted(paths) if path.exists() for entry in entries_in(path, benchmark)]
+        return [entry for path in sorted(_journals(out) - {here}) for entry in entries_in(path, benchmark)]
 
     with closing(TableJournal(here, benchmark)) as journal:
         entries = [*others(), *journal.entries]
@@ -222,6 +216,12 @@ def _evaluate_missing(
     theirs = others()  # shards that ran at the same time have gone on
     succeeded = {entry[:2]: entry.evaluation for entry in theirs if entry.evaluation.status != "failed"}
     return {entry[:2]: entry.evaluation for entry in theirs} | known | succeeded
+
+
+def _journals(out: Path) -> set[Path]:
+    """The journals of a table that exist: its own, and those of shards."""
+    own, shards = Path(f"{out}.jsonl"), out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")
+    return {path for path in (own, *shards) if path.exists()}
 
 
 @cache

@@ -46,8 +46,8 @@ def _line(run: Begun) -> str:
         return f"{where}: no evaluation has finished"
     of = f" of {setup.evals}" if setup.evals is not None and run.spent == len(run.records) else ""
     name, unit = setting.objective, setting.unit
-    if setup.objectives:  # the incumbent of a journal is that of the benchmark's own objective
-        name = setup.metrics[0]
+    if setup.objectives:  # the incumbent of a journal is that of the first
+        name = setup.objectives[0]
         unit = next((unit for metric, unit, *_ in setting.scales if metric == name), "")
     best = f"best {name} {run.incumbent:.4g} {unit}".rstrip()
     incumbent = "nothing feasible" if math.isnan(run.incumbent) else best

@@ -137,7 +137,7 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
         self._waiting: list[Pending] = []
-        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float] | DeviceLost] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._told = 0.0
         self._origin: float | None = None if self._replay else time.monotonic()
@@ -163,7 +163,7 @@ class LiveWorkers:
                 if pending.ask not in self._recorded:
                     self._launch(pending)
         answer = self._answers.get()
-        if isinstance(answer, DeviceLost):
+        if isinstance(answer, BaseException):
             raise answer
         ask, evaluation, finished, unpaid = answer
         self._origin -= unpaid
@@ -219,15 +219,15 @@ class LiveWorkers:
         thread.start()
 
     def _evaluate(self, pending: Pending, state: Path) -> None:
-        resumed = state.exists()
-        with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
-            evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
-            if evaluation is None:
-                try:
+        try:
+            resumed = state.exists()
+            with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
+                evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
+                if evaluation is None:
                     evaluation = attempt(self._benchmark, pending.configuration, pending.seed, pending.level, state)
-                except DeviceLost as error:
-                    self._answers.put(error)
-                    return
+        except BaseException as error:  # a lost device, or a folder that cannot be read: for the thread that waits
+            self._answers.put(error)
+            return
         # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
         unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
         self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))

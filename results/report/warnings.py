@@ -13,6 +13,7 @@ from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import Setup
+from nasbench.results.store.under_way import under_way
 
 MISSING = "runs asked for are missing"
 
@@ -52,13 +53,15 @@ def _of_cautions(comparison: Comparison) -> Iterator[str]:
 
 
 def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None]) -> Iterator[str]:
+    stored = {(f.setup.id, seed) for store in stores for f in store.fragments() for seed in f.seeds}
     for store in stores:
         setups = [c for c in status(store, is_current) if c.setup.protocol == protocol]
-        missing, asked = sum(len(c.missing) for c in setups), sum(len(c.asked) for c in setups)
+        missing = sum((c.setup.id, seed) not in stored for c in setups for seed in c.missing)
+        asked = sum(len(c.asked) for c in setups)
         if missing:
-            begun = sum(c.begun for c in setups)
-            under_way = f"; {begun} of them under way (--partial)" if begun else ""
-            yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which{under_way}"
+            begun = sum(r.setup.protocol == protocol and (r.setup.id, r.seed) not in stored for r in under_way(store))
+            of_them = f"; {begun} of them under way (--partial)" if begun else ""
+            yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which{of_them}"
         stale = sorted({c.setup.bench for c in setups if c.stale})
         which = f"; `nasbench status {store.folder}` says which"
         if stale:

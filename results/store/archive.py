@@ -12,7 +12,6 @@ as finished when the first of them was.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
@@ -21,9 +20,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -32,18 +31,14 @@ from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
-from nasbench.results.store.contents import hash_of
-from nasbench.results.store.fragment import Fragment, RunRecord, Torn, record
-from nasbench.results.store.status import status
+from nasbench.results.store.fragment import Fragment, RunRecord
 from nasbench.results.store.store import Store
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, to_table
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Setting, Setup
 
 VERSION = 1
-_FACTS, _STEPS, _BITS, _FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet", "feasible"
-_MOMENT = (2026, 1, 1, 0, 0, 0)  # of every member, so that equal contents are equal bytes
-_KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_feasible")
-_OF_LEVELS = ("level", "spent")
-_CHANGES = ("incumbent", "unseen", "unseen_feasible")
+FACTS, STEPS, BITS, FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet", "feasible"
+OF_LEVELS = ("level", "spent")
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOST_BYTES = 1 << 28  # of all members, unpacked; those that come with the project have 8 MiB at most
 _MOST_ROWS = 10_000_000  # of a run
 _CONTROL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01][0-9a-f]|u007f|u00[89][0-9a-f])")  # in JSON
@@ -101,25 +96,26 @@ class Archive(Store):
                     raise StoreError(
                         f"{path} would unpack to more than {_MOST_BYTES >> 20} MiB: no archive is so large"
                     )
-                facts = json.loads(file.read(_FACTS))
+                if any(member.compress_type not in _COMPRESSIONS for member in file.infolist()):
+                    raise ValueError("a compression that archives do not have")
+                facts = json.loads(file.read(FACTS))
                 if facts["archive"] > VERSION or facts["schema"] > SCHEMA_VERSION:
                     raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
-                steps, feasible = (file.read(name) for name in (_STEPS, _BITS))
+                steps, feasible = (file.read(name) for name in (STEPS, BITS))
             if facts["digests"] != [disk.digest(steps), disk.digest(feasible)]:
                 raise StoreError(f"{path} is damaged: its rows do not match their digests")
             self.contents: str = facts["contents"]
             """The hash of the contents of the store that it was made of."""
             if not re.fullmatch("[0-9a-f]{64}", self.contents):
                 raise ValueError(f"contents: no SHA-256, {self.contents!r}")
-            for told in (facts["wishes"], *(setup["cell"] for setup in facts["setups"])):
-                if _CONTROL.search(json.dumps(told)):
-                    raise ValueError("a name with a control character")  # it would reach the terminal
+            if has_control_characters([facts["wishes"], *(setup["cell"] for setup in facts["setups"])]):
+                raise ValueError("a name with a control character")  # it would reach the terminal
             self._wishes = _wishes(facts["wishes"])
-            self._missing = [(Setup.from_json(cell), seeds) for cell, seeds in facts.get("missing", ())]
+            self._missing = [(_setup(cell), seeds) for cell, seeds in facts.get("missing", ())]
             self._fragments = list(self._read(facts["setups"]))
             if not self._fragments:
                 raise StoreError(f"{path} holds no runs")
-            _check_labels(path, [f.setup for f in self._fragments])
+            check_versions(path, [f.setup for f in self._fragments])
             self.protocols = sorted({f.setup.protocol for f in self._fragments})
             """Budgets and workers of all its runs, as text."""
             self._members = steps, feasible
@@ -132,7 +128,7 @@ class Archive(Store):
             runs = tuple(_record(run) for run in facts["runs"])
             if not runs or len({run.seed for run in runs}) < len(runs):
                 raise ValueError("a setup without runs, or with two of one seed")
-            yield ArchivedFragment(self.folder, Setup.from_json(facts["cell"]), runs, facts["provenance"], self, number)
+            yield ArchivedFragment(self.folder, _setup(facts["cell"]), runs, facts["provenance"], self, number)
             number += len(runs)
 
     def fragments(self) -> list[Fragment]:
@@ -176,7 +172,7 @@ class Archive(Store):
 
     @cached_property
     def _bits(self) -> list[bytes]:
-        bits: list[bytes] = pq.read_table(pa.BufferReader(self._members[1]))[_FEASIBLE].to_pylist()
+        bits: list[bytes] = pq.read_table(pa.BufferReader(self._members[1]))[FEASIBLE].to_pylist()
         return bits
 
     def rows(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
@@ -197,7 +193,7 @@ class Archive(Store):
         runs = slice(fragment.number, fragment.number + len(lengths))
         own = slice(starts[runs.start], starts[runs.stop])
         levels = steps["level"][own] if "level" in steps else np.zeros(1)
-        made = {_FEASIBLE, *(() if levels.any() else _OF_LEVELS)}
+        made = {FEASIBLE, *(() if levels.any() else OF_LEVELS)}
         for name in names:
             if name not in made and name not in steps:
                 raise StoreError(
@@ -220,8 +216,27 @@ class Archive(Store):
             found["spent"] = np.concatenate([np.arange(1.0, n + 1) for n in lengths])
         bits = zip(self._bits[runs], lengths.tolist(), strict=True)
         parts = [np.unpackbits(np.frombuffer(packed, np.uint8), count=n) for packed, n in bits]
-        found[_FEASIBLE] = np.concatenate(parts).astype(bool)
+        found[FEASIBLE] = np.concatenate(parts).astype(bool)
         return pa.table({name: found[name] for name in names})
+
+
+def _setup(facts: dict[str, Any]) -> Setup:
+    """A setup. Raises TypeError if a field is of another type than setups have."""
+    setup = Setup.from_json(facts)
+    for owner in (setup, setup.setting):
+        for name, kinds in _FIELDS[type(owner)].items():
+            if not isinstance(getattr(owner, name), kinds):
+                raise TypeError(f"{name}: {getattr(owner, name)!r}")
+    return setup
+
+
+def _kinds(hint: Any) -> tuple[type, ...]:
+    """The classes of the values of an annotation; JSON writes some floats as integers."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
+    return (*kinds, int) if float in kinds else kinds
+
+
+_FIELDS = {owner: {name: _kinds(hint) for name, hint in get_type_hints(owner).items()} for owner in (Setup, Setting)}
 
 
 def _record(facts: dict[str, Any]) -> RunRecord:
@@ -242,157 +257,26 @@ def _wishes(facts: dict[str, Any]) -> dict[str, Any]:
     for name, value in facts.items():
         if name not in kinds or not (value is None or isinstance(value, kinds[name])):
             raise TypeError(f"the wish {name}: {value!r}")
-    if not all(isinstance(text, str) for label in (facts.get("labels") or {}).items() for text in label):
+    known = {name: value for name, value in facts.items() if value is not None}
+    if not all(isinstance(text, str) for label in known.get("labels", {}).items() for text in label):
         raise TypeError("labels that are no text")
-    if not all(type(point) in (int, float) for point in facts.get("checkpoints") or ()):
+    if not all(type(point) in (int, float) for point in known.get("checkpoints", ())):
         raise TypeError("checkpoints that are no numbers")
-    return facts
+    return known
 
 
-def _check_labels(path: Path, setups: Iterable[Setup]) -> None:
+def has_control_characters(told: Any) -> bool:
+    """Whether a text in what is told has a control character, such as a line's end."""
+    return bool(_CONTROL.search(json.dumps(told)))
+
+
+def check_versions(path: Path, setups: Iterable[Setup]) -> None:
     """Raises StoreError if a method stands for several versions or options, of which its author could choose."""
     known: dict[str, tuple[Any, ...]] = {}
     for setup in setups:
         stated = setup.method_version, setup.parameters
         if known.setdefault(setup.method, stated) != stated:
-            raise StoreError(f"{path} has runs of several versions of {setup.method}, as if they were one method")
-
-
-def pack(store: Store, path: Path) -> int:
-    """Writes an archive of a store, atomically; returns its bytes.
-
-    Raises StoreError if the store holds no run, runs with several objectives, or runs of an earlier schema.
-    """
-    fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
-    if not fragments:
-        raise StoreError(f"{store.folder} holds no finished run")
-    if any(f.setup.schema != SCHEMA_VERSION for f in fragments):
-        raise StoreError(f"{store.folder} has runs of an earlier nasbench, which cannot be archived: run them again")
-    if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
-        raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
-    try:
-        contents = hash_of(store, fragments)  # of these runs: another process may add some meanwhile
-        parts, bits = _rows_of(fragments)
-    except Torn as error:
-        raise StoreError(
-            f"{store.folder} has a file that cannot be read now ({error}): see `nasbench status`, and give the same "
-            "command again"
-        ) from None
-    members = _parquet(_joined(parts)), _parquet(pa.table({_FEASIBLE: bits}))
-    facts = {
-        "archive": VERSION,
-        "schema": SCHEMA_VERSION,
-        "contents": contents,
-        "wishes": store.wishes(),
-        "missing": [(c.setup.to_json(), c.missing) for c in status(store, lambda _: None) if c.missing],
-        "digests": list(map(disk.digest, members)),
-        "setups": [
-            {"cell": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
-            for f in fragments
-        ],
-    }
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as file:
-        text = zipfile.ZipInfo(_FACTS, _MOMENT)
-        file.writestr(text, json.dumps(facts), zipfile.ZIP_DEFLATED, 9)
-        for name, member in zip((_STEPS, _BITS), members, strict=True):
-            file.writestr(zipfile.ZipInfo(name, _MOMENT), member)  # Parquet is compressed
-    disk.write(path, memoryview(content.getvalue()))
-    return content.tell()
-
-
-def _rows_of(fragments: Iterable[Fragment]) -> tuple[list[Columns], list[bytes]]:
-    """The kept rows of every run, and a bit for each of its rows. Raises Torn as `Fragment.table` does."""
-    parts, bits = list[Columns](), list[bytes]()
-    for f in fragments:
-        held_out = [f"metric.{name}" for name in f.setup.setting.held_out]
-        table = f.table([*_KEPT, _FEASIBLE, *_OF_LEVELS, *held_out])
-        columns = {name: _plain(table[name]) for name in table.column_names}
-        if (columns["level"] == f.setup.setting.highest).all():
-            del columns["level"], columns["spent"]
-        feasible, ends = columns.pop(_FEASIBLE).astype(bool), np.cumsum([run.rows for run in f.runs]).tolist()
-        for run, (start, end) in zip(f.runs, pairwise([0, *ends]), strict=True):
-            bits.append(np.packbits(feasible[start:end]).tobytes())
-            own = {name: values[start:end] for name, values in columns.items()}
-            parts.append(kept_rows(own, bool(run.failure)))
-    return parts, bits
-
-
-def kept_rows(columns: Columns, stopped: bool = False) -> Columns:
-    """The rows of a run that an archive keeps, with their numbers in `row`.
-
-    Args:
-        stopped: whether the run stopped early: its last row is no evaluation, so the one before is kept, too.
-    """
-    length = len(columns["incumbent"])
-    changes = np.ones(length, bool)
-    if not any(name in columns for name in _OF_LEVELS):  # with levels every row is kept
-        changes[1:-1] = np.any([_differs(columns[name]) for name in _CHANGES], axis=0)[:-1]
-        changes[-2:] |= stopped
-    row = np.flatnonzero(changes)
-    return {name: values[row] for name, values in columns.items()} | {"row": row.astype(np.int32)}
-
-
-def _differs(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each value but the first differs from the one before; NaN equals NaN."""
-    before, after = values[:-1], values[1:]
-    different: NDArray[np.bool_] = (before != after) & ~((before != before) & (after != after))  # noqa: PLR0124
-    return different
-
-
-def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column as an array; a Boolean one as 1, 0 and, where it is unknown, -1."""
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8()).fill_null(-1)
-    plain: NDArray[Any] = column.to_numpy()
-    return plain
-
-
-def _joined(parts: Sequence[Columns]) -> pa.Table:
-    """One table of the kept rows of all runs; a column that a run lacks is NaN there, or 0."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    lengths = [len(part["row"]) for part in parts]
-    kinds = {name: next(part[name].dtype for part in parts if name in part) for name in names}
-    joined = {"run": np.repeat(np.arange(len(parts), dtype=np.int32), lengths)}
-    for name, kind in kinds.items():
-        absent = np.nan if kind == np.float64 else 0
-        own = [part[name] if name in part else np.full(n, absent, kind) for part, n in zip(parts, lengths, strict=True)]
-        joined[name] = np.concatenate(own)
-    return pa.table(joined)
-
-
-def _parquet(table: pa.Table) -> bytes:
-    content = pa.BufferOutputStream()
-    times = [name for name in table.column_names if name == "finished"]  # no two are equal: no dictionary helps
-    pq.write_table(
-        table,
-        content,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=[name for name in table.column_names if name not in times],
-        use_byte_stream_split=times or False,
-        dictionary_pagesize_limit=1 << 22,
-        write_statistics=False,
-    )
-    written: bytes = content.getvalue().to_pybytes()
-    return written
-
-
-def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
-    """Whether a run that was computed again has the rows that an archive keeps of it, bit for bit, and its failures."""
-    names = [*_KEPT, _FEASIBLE, *_OF_LEVELS, *(f"metric.{name}" for name in fragment.setup.setting.held_out)]
-    place = fragment.seeds.index(found.seed)
-    stated, made = fragment.runs[place], record(found)
-    if (bool(stated.failure), stated.failed_evaluations) != (bool(made.failure), made.failed_evaluations):
-        return False
-    lengths = [run.rows for run in fragment.runs]
-    kept, new = fragment.table(names).slice(sum(lengths[:place]), lengths[place]), to_table(fragment.setup, [found])
-    if len(new) != len(kept):
-        return False
-    in_parts = bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
-    names = [name for name in names if in_parts or name not in _OF_LEVELS]
-    ours, theirs = ({name: _plain(table[name]) for name in names} for table in (kept, new))
-    if ours.pop(_FEASIBLE).tolist() != theirs.pop(_FEASIBLE).tolist():
-        return False
-    steps, again = (kept_rows(columns, bool(found.failure)) for columns in (ours, theirs))
-    return all(np.array_equal(steps[name], again[name], equal_nan=True) for name in steps)
+            raise StoreError(
+                f"{path} has runs of several versions of {setup.method}, as if they were one method; the same "
+                "`nasbench run` replaces old ones"
+            )

@@ -304,12 +304,16 @@ LOG = pa.schema(
 """The columns of a search log: one number per row, with its quantity and what it describes."""
 
 
+def log_arrays(log: Sequence[tuple[Any, ...]]) -> list[pa.Array]:
+    """The columns `LOG` of rows of a log. Raises an error of PyArrow for a value of another type."""
+    values = zip(*log, strict=True) if log else ([] for _ in LOG)
+    return [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
+
+
 def log_table(setup: Setup, trajectory: Trajectory) -> pa.Table:
     """A run's search log, with columns that identify the run."""
-    values = zip(*trajectory.log, strict=True) if trajectory.log else ([] for _ in LOG)
-    columns = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
     ids = _identity(setup, [trajectory.seed], [len(trajectory.log)])
-    return pa.table([*ids.values(), *columns], names=[*ids, *LOG.names])
+    return pa.table([*ids.values(), *log_arrays(trajectory.log)], names=[*ids, *LOG.names])
 
 
 def to_table(setup: Setup, trajectories: list[Trajectory]) -> pa.Table:

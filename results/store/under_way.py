@@ -31,12 +31,16 @@ class Begun:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """One row per finished evaluation, as in the store; the worker and the thinking time are unknown."""
+        """One row per finished evaluation, as in the store; the worker and the thinking time are unknown.
+
+        Of several objectives the incumbent is the best of the first: nobody knows shares of the hypervolume yet.
+        """
         finished_rows: list[Row] = []
         levels: dict[int, int] = {}  # the level that each training has reached
         top, incumbent, spent = 0, math.nan, 0
+        place = self.setup.metrics.index(self.setup.objectives[0]) if self.setup.objectives else 0
         for number, record in enumerate(self.records, 1):
-            objective, level = record.metrics[0], record.level
+            objective, level = record.metrics[place], record.level
             if record.feasible and (level > top or (level == top and not objective >= incumbent)):
                 top, incumbent = level, objective
             spent += level - levels.get(record.trial, 0)

@@ -193,3 +193,23 @@ def test_size_classes_bound_what_is_minimised_from_both_sides() -> None:
 def test_what_a_test_split_measures_is_never_bounded(benchmark: Benchmark, text: str) -> None:
     with pytest.raises(UsageError, match=f"^test-loss of {benchmark.name} is measured on the test split"):
         abilities.bounds(benchmark, parsed([text]))
+
+
+def test_objectives_are_on_a_log_scale_if_they_are_costs_or_properties_of_the_network() -> None:
+    assert Metric("time", "s").log
+    assert not Metric("valid-loss", "nats", split="valid").log
+    assert not Metric("sparsity", "%").log
+
+
+def test_objectives_by_a_name_that_two_metrics_share_or_more_than_three_are_refused() -> None:
+    class Twice(Bare):
+        metrics = (Metric("valid-error@1", "%"), Metric("valid-error@9", "%"), Metric("size", "MB"))
+
+    class Four(Bare):
+        metrics = tuple(Metric(name, "") for name in "abcd")
+
+    with pytest.raises(UsageError, match="unknown metric"):
+        abilities.objectives(Twice(), ("valid-error", "size"))
+    with pytest.raises(UsageError, match="at most 3 objectives, not 4"):
+        abilities.objectives(Four(), tuple("abcd"))
+    assert len(abilities.objectives(Four(), tuple("abc"))) == 3

@@ -290,3 +290,16 @@ def test_a_table_in_single_precision_has_seconds_that_add_up_in_double() -> None
     values, facts = np.full((2, 1, 1), 0.1, np.float32), {"source": "x", "licence": "x", "checksum": "x"}
     table = TabularBenchmark("single", "single", space, metrics, lambda: values, cost="t", **facts)
     assert table.costs(table.evaluate_block(np.zeros(3, int), np.zeros(3, np.uint64))).dtype == np.float64
+
+
+def test_means_of_an_oracle_are_those_of_configurations_that_are_feasible_by_their_means() -> None:
+    table = tiny([[[1, 9], [3, 9]], [[4, 1], [6, 1]], [[7, 1], [9, 1]]])
+    found = table.oracle(abilities.bounds(table, parse_constraints(["cost<=2"])))
+    assert (found.best_mean, found.worst_mean) == (5.0, 8.0)
+
+
+def test_noise_is_the_median_deviation_between_repetitions_of_the_best_tenth() -> None:
+    """Of 31 configurations the best three; one that has a single repetition has no deviation."""
+    apart = [1.0, 2.0, 6.0] + [9.0] * 27
+    rows = [[[10 * i - a, 1], [10 * i + a, 1]] for i, a in enumerate(apart)] + [[[-99, 1], [math.nan, math.nan]]]
+    assert tiny(rows).oracle(()).noise == pytest.approx(2 * math.sqrt(2))

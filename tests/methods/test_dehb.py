@@ -12,7 +12,8 @@ from scipy.stats import chisquare, kstest
 from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace
-from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter, at_share, draw
+from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter, at_share, draw, share_of
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
 from nasbench.methods.fidelity import dehb
 from nasbench.methods.fidelity.dehb import DEHB, crossed, decoded, mutant
@@ -134,6 +135,16 @@ def test_the_unit_interval_holds_what_is_drawn_at_random(h: Hyperparameter) -> N
         assert chisquare(np.bincount(drawn, minlength=len(expected))[kept], expected[kept]).pvalue > 0.001
     ends = {at_share(h, 0.0), at_share(h, 1.0)}
     assert ends == {min(placed.tolist()), max(placed.tolist())} or isinstance(h, Float)
+    assert [at_share(h, share_of(h, x)) for x in drawn[:200].tolist()] == pytest.approx(drawn[:200].tolist())
+
+
+def test_of_a_list_that_lacks_a_child_the_row_that_is_evaluated_becomes_the_member() -> None:
+    rows = np.array([[0.001, 3], [0.01, 30], [0.5, 12]])
+    space = listed([Float("x", 1e-4, 1.0, log=True), Integer("k", 1, 40)], rows)
+    member = decoded(np.array([0.25, 0.75]), space.as_flat())
+    coordinates = space.as_flat().coordinates(member.configuration)
+    pairs = zip(space.hyperparameters, member.vector.tolist(), strict=True)
+    assert [at_share(h, u) for h, u in pairs] == pytest.approx(coordinates)
 
 
 def test_what_a_parent_does_not_call_for_is_left_out() -> None:
@@ -141,8 +152,8 @@ def test_what_a_parent_does_not_call_for_is_left_out() -> None:
         [Categorical("kind", ("svm", "knn")), Integer("k", 1, 9), Float("c", 0.0, 1.0)],
         {"k": ("kind", ["knn"]), "c": ("kind", ["svm"])},
     )
-    assert decoded(np.array([0.2, 0.5, 0.75]), space.as_flat()) == (0, None, 0.75)
-    assert decoded(np.array([0.9, 0.5, 0.75]), space.as_flat()) == (1, 5, None)
+    assert decoded(np.array([0.2, 0.5, 0.75]), space.as_flat()).configuration == (0, None, 0.75)
+    assert decoded(np.array([0.9, 0.5, 0.75]), space.as_flat()).configuration == (1, 5, None)
 
 
 def test_a_failed_child_replaces_nobody_and_one_that_is_no_worse_its_parent() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.external import optuna_samplers, requirements
@@ -94,6 +95,46 @@ def test_two_bounds_on_one_metric_both_reach_optuna() -> None:
         told(method, configuration)
     trial = method._study.trials[0]  # type: ignore[attr-defined]
     assert len(trial.constraints) == 2
+
+
+def test_what_exceeds_a_bound_reaches_optuna_as_a_share_of_the_limit() -> None:
+    """Its samplers add what exceeds several bounds, seconds to bytes."""
+    bounds = (Bound(Metric("size", ""), 1e6, upper=True), Bound(Metric("time", "s"), 2.0, upper=True))
+    method = built("cnsga2", Problem(GRID, (Metric("loss", ""),), bounds))
+    method.tell(Observation(method.ask(), Evaluation({"loss": 1.0, "size": 3e6, "time": 3.0}, 1.0), False))
+    assert list(method._study.trials[0].constraints.values()) == [2.0, 0.5]  # type: ignore[attr-defined]
+
+
+LIST = listed(NUMBERS.hyperparameters, np.array([[i, 3 * i % 8] for i in range(8)]))
+
+
+def learned(method: Any) -> dict[tuple[int, ...], float]:
+    """Coordinates and the value that a library has for them."""
+    if isinstance(method, optuna_samplers.OptunaMethod):
+        return {tuple(t.params.values()): t.value for t in method._study.trials if t.state.name == "COMPLETE"}
+    frame = method._client.summarize()
+    done = frame[frame["trial_status"] == "COMPLETED"]
+    return {(int(a), int(b)): y for a, b, y in zip(done["a"], done["b"], done["objective"], strict=True)}
+
+
+@pytest.mark.parametrize("name", ["optuna-tpe", "cnsga2", "optuna:sampler=nsga3", "ax-nei:initial=5"])
+def test_of_a_list_that_lacks_a_proposal_a_library_learns_the_row_that_was_evaluated(name: str) -> None:
+    method = built(name, Problem(LIST, (Metric("loss", ""),)))
+    asked = []
+    for _ in range(7):
+        row = method.ask()
+        asked.append(row)
+        method.tell(Observation(row, Evaluation({"loss": float(row)}, 1.0), True))
+    assert learned(method) == {tuple(LIST.points[row].tolist()): float(row) for row in asked}
+
+
+def test_rows_that_stand_for_proposals_belong_to_the_generation_of_these() -> None:
+    method = built("cnsga2:population=3", Problem(LIST, (Metric("loss", ""),)))
+    for _ in range(20):
+        row = method.ask()
+        method.tell(Observation(row, Evaluation({"loss": float(row)}, 1.0), True))
+    trials = [trial for trial in method._study.trials if trial.state.name == "COMPLETE"]  # type: ignore[attr-defined]
+    assert [trial.system_attrs["NSGAIISampler:generation"] for trial in trials[::3]] == list(range(7))
 
 
 def test_ax_proposes_something_when_it_must_wait_or_has_proposed_all() -> None:
@@ -278,7 +319,7 @@ def test_a_sampler_of_a_clone_gets_seed_space_options_and_constraints(registry: 
     told(method, configuration)
     sampler = method._study.sampler  # type: ignore[attr-defined]
     assert sampler.startup == 7
-    assert sampler.seen == [[a - 3.0]]
+    assert sampler.seen == [[(a - 3.0) / 3.0]]
     assert list(sampler.space) == ["a", "b", "c"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -212,6 +213,11 @@ class TestForecast:
         assert math.isnan(columns.seconds(failed))
         assert Columns.of(Problem(NB201, (METRICS[0],), told={"loss": METRICS[0]})).seconds(done) == 99
 
+    def test_the_size_of_a_front_is_to_be_minimised(self) -> None:
+        told = {"loss": METRICS[0], "reuse": Metric("reuse", "", minimize=False, cheap=True), "model_size": METRICS[2]}
+        problem = replace(Problem.of(open_benchmark("nb201-cifar10")), told=told)
+        assert Columns.of(problem).size == "model_size"
+
     def test_what_a_table_knows_is_looked_up(self) -> None:
         growth, bound = growth_of(NB201), Bound(METRICS[2], 4.0, upper=True)
         known = lambda metric, configuration: named(wide(configuration))[metric]  # noqa: E731
@@ -344,6 +350,18 @@ class TestSearch:
         more = {method.ask() for _ in range(20)}  # there is nothing else: random ones, and no new round for each
         assert more <= set(asked)
         assert len(method._rounds) == rounds
+
+    def test_a_first_level_of_fewer_networks_than_operators_is_drawn_at_random(self) -> None:
+        problem = Problem.of(open_benchmark("digits/popnas@1"))
+
+        def first(count: int, seed: int) -> set[Configuration]:
+            method = MethodSpec.parse(f"popnas:first={count}").build(problem, np.random.default_rng(seed))
+            return {method.ask() for _ in range(count)}
+
+        assert len(set.union(*(first(8, seed) for seed in range(3)))) > 12
+        growth = growth_of(problem.space)
+        foremost = {growth.configuration(member) for member in growth.foremost()}
+        assert all(first(12, seed) == foremost for seed in range(2))
 
     def test_nothing_is_asked_for_twice_while_there_is_something_new(self) -> None:
         for space, evals in ((NB201, 150), (GRID, 64)):

@@ -14,7 +14,7 @@ from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.mixed import Mixed
-from nasbench.methods.scbo.search import SCBO, bilog, excess, excesses, standardised, thompson
+from nasbench.methods.scbo.search import SCBO, bilog, excesses, standardised, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates, proportions
 from nasbench.methods.surrogates.rows import RowProcess, _differences, _negative_likelihood
 from tests.benchmarks.mixed_space import SPACE
@@ -209,8 +209,8 @@ def test_objectives_are_standardised_and_excesses_take_the_signed_logarithm() ->
     assert standardised(np.array([4.0, 4.0])).tolist() == [0.0, 0.0]
     assert [bilog(y) for y in (-1.0, 0.0, math.e - 1)] == pytest.approx([-math.log(2), 0.0, 1.0])
     lower = Bound(Metric("accuracy", "%", minimize=False), 50.0, upper=False)
-    assert excess(lower, 40.0) == pytest.approx(0.2)
-    assert excess(Bound(Metric("size", ""), 0.0, upper=True), 3.0) == 3.0
+    assert lower.excess(40.0) == pytest.approx(0.2)
+    assert Bound(Metric("size", ""), 0.0, upper=True).excess(3.0) == 3.0
 
 
 def searched(n: int, seed: int = 0, initial: int = 10) -> tuple[SCBO, list[tuple[int, ...]]]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from nasbench.benchmarks.spaces.options import description, option_defaults, opt
 from nasbench.benchmarks.spaces.views import AsTokens
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.methods.random_search import RandomSearch
-from tests.conftest import Lend
+from tests.conftest import Lend, Printed
 
 
 def test_defaults_are_left_out_of_the_canonical_label() -> None:
@@ -153,3 +154,20 @@ def test_who_searches_by_a_third_partys_method_is_a_third_partys(monkeypatch: py
     assert MethodSpec("smbo").is_foreign
     assert not MethodSpec("warm-start").is_foreign
     assert not MethodSpec("random").is_foreign
+
+
+def test_a_method_whose_annotations_cannot_be_evaluated_hides_no_other(
+    nasbench: Callable[..., Printed], lend: Lend
+) -> None:
+    class Careless(RandomSearch):
+        """Careless."""
+
+        def __init__(self, problem: Missing, rng: Generator, *, start: int = 1) -> None:  # type: ignore[name-defined] # noqa: F821
+            super().__init__(problem, rng)
+
+    lend(METHODS, "careless", Careless)
+    listed = nasbench("list", "methods")
+    assert (listed.code, "evolution" in listed.out) == (0, True)
+    assert "the annotations of the constructor of Careless cannot be evaluated" in " ".join(listed.out.split())
+    with pytest.raises(UsageError, match="import their types at run time"):
+        MethodSpec.parse("careless")

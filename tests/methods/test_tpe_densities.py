@@ -336,3 +336,23 @@ def test_the_prior_of_a_choice_is_the_priors_kernel(h: Choice) -> None:
     assert seen - flat == pytest.approx((np.array([0.5, 0.3, 0.2]) - before) / 3)  # one kernel of three
     absent = density_of(dims, [None], places, np.full((1, 3), np.nan))
     assert absent == pytest.approx([0.5, 0.3, 0.2])
+
+
+def test_a_category_has_the_kernel_of_its_observations_with_a_share_that_vanishes() -> None:
+    dims, places = one(Categorical("op", ("a", "b", "c")), vanishing=True), np.arange(3, dtype=np.int32)
+    found = density_of(dims, [1, 1, 0], places[None], np.full((1, 3), np.nan))
+    kernels = [(0.25 + (places == seen)) / 1.75 for seen in (1, 1, 0)]
+    assert found == pytest.approx((sum(kernels) + 1 / 3) / 4)
+
+
+def test_the_density_of_more_members_than_fit_a_chunk_is_scipys() -> None:
+    seen = np.random.default_rng(0).random(1300)
+    width = compiled.bandwidth(np.ones(1300, int), np.sort(seen), 0.0, 1.0, 0.01)
+    kernels = [*((centre, width) for centre in seen), (0.5, 1.0)]
+    expected = np.mean([stats.truncnorm.pdf(0.3, -c / w, (1 - c) / w, c, w) for c, w in kernels])
+    found = density_of(one(Float("x", 0.0, 1.0)), seen.tolist(), np.zeros((1, 1), np.int32), np.array([[0.3]]))
+    assert found == pytest.approx([expected])
+
+
+def test_the_narrowest_bandwidth_is_a_hundredth_of_the_range() -> None:
+    assert one(Float("x", 0.0, 1.0)).packed.narrowest.tolist() == [0.01]

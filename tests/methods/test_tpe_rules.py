@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Bound, Evaluation
-from nasbench.methods import Observation
+from nasbench.benchmarks import Bound, Evaluation, Metric
+from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.methods import Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled
 from nasbench.methods.tpe.sampler import Rules
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT
@@ -87,3 +89,38 @@ def test_to_the_naive_method_a_constraint_that_all_satisfy_still_counts() -> Non
             method.ask()
             tell(method, configuration, score(configuration), (LOOSE,))
     assert np.ptp(bound.acquisition(list(GRID)) - free.acquisition(list(GRID))) > 1
+
+
+def test_the_initial_phase_counts_what_was_asked_for_not_what_was_told() -> None:
+    method = TPE(problem(), np.random.default_rng(0), initial=3)
+    first, *_ = [method.ask() for _ in range(3)]
+    tell(method, first, score(first), ())
+    with mock.patch.object(method, "suggestion", wraps=method.suggestion) as suggestion:
+        method.ask()
+    suggestion.assert_called_once()
+
+
+def test_failures_do_not_make_the_good_group_larger() -> None:
+    method = CTPE(problem(UPPER), np.random.default_rng(0))
+    for _ in range(64):
+        tell(method, (1, 1, 1), score((1, 1, 1)), (UPPER,))
+    for _ in range(100):
+        method.tell(Observation((5, 1, 1), FAILED, False))
+    with mock.patch.object(method._estimators(), "suggest", return_value=(0, 0, 0)) as suggest:
+        method.ask()
+    assert suggest.call_args.args[0] == 2  # of 64; of 164 it would be 3
+
+
+def test_tpe_ignores_constraints() -> None:
+    told, asked = [TPE(problem(*bounds), np.random.default_rng(0)) for bounds in ((UPPER,), ())], []
+    for _ in range(40):
+        asked.append([method.ask() for method in told])
+        for method, bounds in zip(told, ((UPPER,), ()), strict=True):
+            tell(method, asked[-1][0], score(asked[-1][0]), bounds)
+    assert all(one == other for one, other in asked)
+
+
+@pytest.mark.parametrize(("choices", "candidates"), [(256, 48), (3, 100_000)])
+def test_the_largest_that_is_allowed_is_accepted(choices: int, candidates: int) -> None:
+    space = GridSpace([Categorical("a", tuple(range(choices)))])
+    TPE(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0), candidates=candidates)

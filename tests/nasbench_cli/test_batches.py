@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.engine.batches import cut
 from nasbench.cli.engine.executors import Batch, Lost, Work
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.methods import METHODS
@@ -50,3 +51,9 @@ def test_making_a_method_ready_belongs_to_no_run(nasbench: Callable[..., Printed
     asked = ["run", "--method", "compiled", "--bench", "hpobench-car", "--seeds", 2, "--evals", 1, "--store", tmp_path]
     assert nasbench(*asked).code == 0
     assert called == ["ready", "ask", "ask"]
+
+
+def test_few_missing_runs_are_cut_so_that_every_job_has_some() -> None:
+    planned = cast(PlannedSetup, SimpleNamespace(live=False, setup=SimpleNamespace(evals=10)))
+    assert [len(batch.seeds) for batch in cut([(planned, list(range(10)))], 4)] == [3, 3, 3, 1]
+    assert [len(batch.seeds) for batch in cut([(planned, list(range(10)))] * 2, 1)] == [10, 10]

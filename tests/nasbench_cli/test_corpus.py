@@ -120,7 +120,6 @@ POSSIBLE: dict[str, dict[str, tuple[list[str], list[str]]]] = {
     "import nas-bench-201": {"": ([], BAD_FILES)},
     "tabulate": {
         "": (["digits/nasbench201"], [*BAD_BENCHES, "nb201-cifar10", *ODD_WORDS]),
-        "--epochs": (["1"], BAD_COUNTS),
         "--sample": (["200"], ["", "x", "0", "-1", "99999", "1e3", *ODD_WORDS]),
         "--shard": (["1/2"], [*BAD_SHARDS, *ODD_WORDS]),
         "--repetitions": (["1"], [*BAD_COUNTS, "256"]),

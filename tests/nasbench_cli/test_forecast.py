@@ -15,7 +15,7 @@ from nasbench.cli.engine import forecast
 from nasbench.cli.engine.forecast import Forecast
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.methods import MethodSpec
-from nasbench.results import Store
+from nasbench.results import Store, StoreError
 from tests.conftest import Printed
 from tests.nasbench_cli.conftest import Terminal
 from tests.results.conftest import FACTS, make_run
@@ -147,3 +147,15 @@ def test_a_plan_says_that_its_times_assume_an_idle_machine(nasbench: Callable[..
     (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["hpolib-naval"]\nevals = 3\n')
     printed = nasbench("plan", tmp_path / "s.toml", "--store", tmp_path / "store")
     assert "Times assume an otherwise idle machine." in printed.out
+
+
+def test_a_store_that_cannot_be_read_leaves_the_time_unknown(
+    planned: list[tuple[PlannedSetup, list[int]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes the store meets the error, too, if it concerns its runs."""
+
+    def newer(_: Store) -> None:
+        raise StoreError("written by a newer nasbench")
+
+    monkeypatch.setattr(Store, "runs", newer)
+    assert Forecast(Store.create(tmp_path / "store"), planned, 1).left() == "time left unknown"

@@ -15,6 +15,7 @@ from nasbench.cli.engine.workers import Diverged
 from nasbench.methods import METHODS
 from nasbench.results import Trajectory
 from nasbench.results.store.journal import Journal, peek
+from tests.methods.levels import Stepwise
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import rows, toy_run
 
@@ -211,3 +212,36 @@ def test_an_ask_that_outlasts_the_budget_begins_no_evaluation(tmp_path: Path) ->
     found = toy_run(Slow, toys.Live(), evals=None, seconds=0.2, journal=journaled(tmp_path))
     assert len(found) == 0
     assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 1  # its header
+
+
+def test_a_failure_is_not_feasible_in_the_journal(tmp_path: Path) -> None:
+    class Fails(toys.Live):
+        def measure(self, *_: object) -> Evaluation:
+            raise MemoryError("out of memory")
+
+    with closing(journaled(tmp_path)) as journal:
+        toy_run(toys.Careful, Fails(), evals=3, journal=journal)
+    assert [record.feasible for record in peek(tmp_path / "run.jsonl", "id")] == [False] * 3
+
+
+def test_a_record_of_another_level_is_not_told_again(tmp_path: Path) -> None:
+    class LiveWatched(toys.Watched):
+        kind = "live"
+
+    with closing(journaled(tmp_path)) as journal:
+        toy_run(Stepwise, LiveWatched(), evals=1, journal=journal)
+    with closing(journaled(tmp_path)) as journal, pytest.raises(Diverged):
+        toy_run(METHODS.get("random"), LiveWatched(), evals=1, journal=journal)  # the same draws, trained to the end
+
+
+def test_an_evaluation_whose_state_cannot_be_asked_for_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run waits for it, and would wait for ever."""
+
+    def stale(self: Path, **_: object) -> bool:
+        raise OSError("stale file handle")
+
+    monkeypatch.setattr(workers.LiveWorkers, "_state", lambda *_: type("Stale", (), {"exists": stale})())
+    with closing(journaled(tmp_path)) as journal, pytest.raises(OSError, match="stale file handle"):
+        toy_run(toys.Careful, toys.Live(), evals=3, journal=journal)

@@ -19,6 +19,7 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.cli.arithmetic import fix, processor
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digests, environment_for
+from nasbench.cli.engine import provenance
 from nasbench.methods import METHODS, MethodSpec, Problem
 from tests.conftest import Lend
 from tests.nasbench_cli.toys import Careful
@@ -197,3 +198,12 @@ def test_where_proc_is_not_mounted_the_processor_is_not_known(monkeypatch: pytes
 
     monkeypatch.setattr("builtins.open", missing)
     assert processor() == set()
+
+
+def test_the_kernels_of_other_libraries_than_openblas_go_by_the_librarys_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries = [
+        {"user_api": "blas", "internal_api": "mkl", "threading_layer": "gnu"},
+        {"user_api": "openmp", "internal_api": "openmp"},
+    ]
+    monkeypatch.setattr(provenance, "threadpool_info", lambda: libraries)
+    assert provenance._kernels().startswith("BLAS mkl, NumPy ")

@@ -23,6 +23,7 @@ from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constra
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine import runner
 from nasbench.cli.engine.block import schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
@@ -317,7 +318,7 @@ def test_thinking_is_measured_from_the_beginning_of_each_ask_and_each_tell() -> 
     assert 0 < trajectory.columns["thinking"].sum() < time.perf_counter() - begin
 
 
-def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
+def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     class Talks(toys.RaisesInAsk):
         @property
         def log(self) -> list[Logged]:
@@ -331,6 +332,10 @@ def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
     found = toy_run(Talks, toys.Toy(), evals=9)
     assert found.log == (Logged(1, "loss", 0.5),)
     assert found.failure.startswith("ask: ")
+    for row in [Logged(1, "loss", "small"), Logged("one", "loss", 0.5), (1, "loss")]:  # type: ignore[arg-type]
+        monkeypatch.setattr(Talks, "log", [row])
+        assert toy_run(Talks, toys.Toy(), evals=9).failure.startswith("ask: ")
+        assert toy_run(Talks, toys.Toy(), evals=9).log == ()
     stumbled = toy_run(Stumbles, toys.Toy(), evals=3)
     assert re.fullmatch(r"log: RuntimeError: nothing to say \(test_runner.py:\d+\)", stumbled.failure)
     assert len(stumbled) == 3 + 1
@@ -371,3 +376,15 @@ def test_a_ctrl_c_that_foreign_code_loses_ends_the_command_and_fails_no_run(
     (planned,) = expand([grid])
     with interrupts_noted(), pytest.raises(KeyboardInterrupt):
         run(planned.setup, 0, planned.spec, open_benchmark("nb201-cifar10"), planned.bounds)
+
+
+@pytest.mark.parametrize("call", ["__init__", "ask", "tell", "log"])
+def test_a_lost_device_is_no_failure_of_a_method(call: str) -> None:
+    """Another process repeats the run."""
+
+    def lost(*_: object, **__: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    found = type("Unlucky", (toys.Careful,), {call: property(lost) if call == "log" else lost})
+    with pytest.raises(DeviceLost, match="the device has failed"):
+        toy_run(found, evals=3)

@@ -132,3 +132,20 @@ def test_an_objective_on_a_log_scale_has_no_values_of_zero() -> None:
 def test_no_table_has_no_front() -> None:
     bench = open_benchmark("synthetic-cnn")
     assert shares.reference(bench, bench.metrics[:2], ()) is None
+
+
+@pytest.mark.parametrize(("level", "status"), [(0, "ok"), (1, "failed")])
+def test_trainings_in_part_and_failures_have_no_share(level: int, status: str) -> None:
+    table = small()
+    objectives, means = abilities.objectives(table, ("valid-error", "speed")), table.all_means()[:2]
+    columns = {
+        "metrics": means,
+        "level": np.array([level, 1]),
+        "feasible": np.ones(2, bool),
+        "status": np.array([status, "ok"], object),
+        "score_feasible": np.array([True, True], object),
+    }
+    found = shares.with_shares(columns, means, table, objectives, ())
+    assert np.isnan(found["metrics"][0, 4])
+    assert np.isfinite(found["metrics"][1, 4])
+    assert (level == 1) or np.isnan(found["incumbent"][0])

@@ -83,7 +83,7 @@ def test_words_wrap_under_themselves() -> None:
     assert prose([("x", "one two three four five")], 24) == "x  one two three four\n   five"
 
 
-def test_of_several_objectives_the_benchmarks_own_is_shown_by_its_name(tmp_path: Path) -> None:
+def test_of_several_objectives_the_first_is_shown_by_its_name(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "s")
     scales = (("time", "s", False, True), ("valid-error@1", "%", False, False))
     setting = replace(SETTING, objective="time and valid-error@1", unit="", scales=scales)
@@ -91,4 +91,10 @@ def test_of_several_objectives_the_benchmarks_own_is_shown_by_its_name(tmp_path:
     store.save_plan("c", [(setup, [0])], {})
     begin(store, setup, 0, [7.0, 4.0])
     (line,) = described(under_way(store), 3)
-    assert "best valid-error@1 4 %" in line
+    assert "best time 1 s" in line
+
+
+def test_runs_that_python_asked_for_are_finished_from_python(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "s")
+    store.save_plan("nasbench.run(…)", [(make_setup("a"), [0])], {})
+    assert f"nasbench.run(…) with store {store.folder}" in nasbench("status", store.folder).out

@@ -35,7 +35,7 @@ def test_a_table_is_made_continued_and_imported(
     nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "made" / "digits"
-    command = ["tabulate", "digits/nasbench201/table", "--epochs", 2, "--out", out]
+    command = ["tabulate", "digits/nasbench201/table@2", "--out", out]
     first = nasbench(*command, "--sample", 1, "--repetitions", 2)
     assert first.code == 0, first.err
     assert "2 evaluations, 0 (cached), 2 to run" in first.out
@@ -196,7 +196,7 @@ def test_after_a_failed_device_another_process_computes_the_rest(
 
     monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
     monkeypatch.setattr(tabulate_module, "in_processes", elsewhere)
-    *_, written = tabulate(BENCH, None, 3, 1, tmp_path / "x", 1, None)
+    *_, written = tabulate(BENCH, 3, 1, tmp_path / "x", 1, None)
     assert isinstance(written, Written)
     assert written.rows == 3
     assert (len(begun), handed) == (4, [2])
@@ -214,7 +214,7 @@ def test_after_a_failed_device_another_process_computes_the_rest(
         (["digits/resnet18"], "nothing to choose"),
         (["digits/genetic"], "has 524,288 configurations"),
         (["digits/nasbench201", "--sample", "some"], "must be a number of configurations, or all"),
-        (["digits/nasbench201", "--epochs", "0"], "--epochs"),
+        (["digits/nasbench201@0"], "@0"),
     ],
 )
 def test_tables_that_cannot_be_made_are_one_sentence(
@@ -224,6 +224,17 @@ def test_tables_that_cannot_be_made_are_one_sentence(
     assert done.code == 2
     assert sentence in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".toml"])
+def test_a_table_that_was_not_made_here_is_not_written_over(
+    suffix: str, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    mine = tmp_path / f"mine{suffix}"
+    mine.write_text("my own")
+    done = nasbench("tabulate", "digits/nasbench201", "--sample", "1", "--out", tmp_path / "mine")
+    assert (done.code, f"{mine} is there" in done.err, mine.read_text()) == (2, True, "my own")
+    assert list(tmp_path.iterdir()) == [mine]
 
 
 @pytest.mark.parametrize("out", [".", "/"])

@@ -208,3 +208,8 @@ def test_pairs_of_few_methods_lend_little(methods: int, lent: float) -> None:
     count = methods * (methods - 1) // 2
     variances = np.random.default_rng(3).chisquare(3, 28)[:count] / 3 + 1.0  # nearly the same
     assert moderation.moderated(variances, np.full(count, 3.0), methods)[1] == pytest.approx(3 + lent)
+
+
+def test_rounding_lends_no_degrees_of_freedom() -> None:
+    strata = Strata(np.full(2, 0.6), np.array([1e-32, 0.0]), np.full(2, 8))
+    assert strata.estimate(np.full(2, 0.5), least=0.5).freedom == pytest.approx(14)

@@ -17,7 +17,7 @@ from nasbench.results.report.request import Request
 from nasbench.results.statistics import saving
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.saving import needed
-from tests.results.conftest import Fill, make_run, make_setup
+from tests.results.conftest import Fill, load_all, make_run, make_setup
 
 BENCHES = ("x1", "x2", "x3", "x4")
 SPEEDS = {"plain": 1, "twin": 1, "double": 2, "half": 0.5, "fast": 20}
@@ -104,3 +104,14 @@ def test_one_half_is_passed_where_a_line_between_points_reaches_it() -> None:
     at = {(0.2, 0.4, 0.6, 0.7): 2.5, (0.2, 0.5, 0.5, 0.5): 2, (0.7, 0.8, 0.9, 1): 1, (0.4, 0.4, 0.4, 0.4): math.inf}
     for curve, expected in at.items():
         assert saving._passes(points, np.array(curve)) == pytest.approx(expected)
+
+
+def test_of_a_budget_in_seconds_what_is_needed_is_in_seconds(filled: Fill) -> None:
+    runs = {
+        make_setup(name, evals=None, seconds=1.0): [make_run(seed, [3.0, 2.0, 1.0]) for seed in range(5)]
+        for name in "ab"
+    }
+    for run in (run for own in runs.values() for run in own):
+        run.columns["finished"][:] = [0.1, 0.2, 0.3]
+    comparison = Comparison(load_all(filled(runs)), 0, (1.0,))
+    assert needed(comparison, 1, 0.2).needed == pytest.approx(0.2, abs=0.011)

@@ -103,3 +103,17 @@ def test_settings_without_an_oracle_are_left_out_and_spaces_weigh_alike(filled: 
     assert targets.reached(comparison, (1.0,), "x")[0, 0] == pytest.approx(0.5 + 0.5 * 2 / 3)
     assert targets.profiles(comparison, np.array([0.05]))[0, 0] == pytest.approx(0.5)
     assert targets.table(comparison).weights.tolist() == pytest.approx([0.25, 0.25, 0.5])
+
+
+def test_a_run_without_anything_feasible_reaches_no_threshold(filled: Fill) -> None:
+    runs = {make_setup("a"): [make_run(0, [1.0]), make_run(1, [1.0], [False])]}
+    comparison = Comparison(load_all(filled(runs)), 0, (1.0,))
+    assert targets.profiles(comparison, np.array([1.0])).tolist() == [[0.5]]
+
+
+def test_five_seeds_have_a_jackknife_and_four_have_none() -> None:
+    def mean(values: np.ndarray) -> float:
+        return float(values.mean())
+
+    assert targets.jackknife(np.arange(5.0)[None], mean).known
+    assert not targets.jackknife(np.arange(4.0)[None], mean).known

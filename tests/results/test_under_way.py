@@ -166,6 +166,23 @@ def test_a_report_takes_what_is_under_way_on_request_and_says_so(asked: Callable
     assert "4 runs of the first 2 of 5 evaluations on 1 worker" in partial
 
 
+def test_what_another_of_the_stores_has_is_neither_missing_nor_under_way(
+    asked: Callable[..., Store], tmp_path: Path
+) -> None:
+    one, other = asked(), Store.create(tmp_path / "other")
+    for name in "ab":
+        other.commit(make_setup(name, evals=5), [make_run(1, [9.0, 8.0, 7.0, 6.0, 5.0])], FACTS)
+    report = write([one, other], Request(tmp_path / "r", formats=["md"], partial=True))
+    assert (tmp_path / "r" / "report.md").read_text().startswith("# nasbench report\n")
+    assert "4 runs of 5 evaluations on 1 worker" in " ".join(report.text.split())
+
+
+def test_of_several_objectives_the_first_is_the_objective() -> None:
+    setup = make_setup(evals=5, metrics=("error", "size", "hypervolume"), objectives=("size", "error"))
+    run = Begun(Path("j"), setup, 0, [Record(0, "{}", (5.0, 1.0), 1.0, "ok", "", 0, 1, 0, 1, True)])
+    assert (run.rows[0].objective, run.incumbent) == (1.0, 1.0)
+
+
 def test_runs_of_less_than_one_whole_evaluation_are_left_out(store: Store) -> None:
     setup = make_setup(setting=replace(SETTING, highest=3))
     store.save_plan("c", [(setup, [0, 1])], {})

@@ -17,7 +17,8 @@ from nasbench.results.report.page import runs
 from nasbench.results.report.request import Request
 from nasbench.results.report.single_run import rows_of
 from nasbench.results.selection import Selection
-from nasbench.results.store.archive import Archive, pack
+from nasbench.results.store.archive import Archive
+from nasbench.results.store.packing import pack
 from tests.results.conftest import FACTS, SETTING, Fill, begin, make_run, make_setup
 from tests.results.test_searches import live, log, searched_run
 

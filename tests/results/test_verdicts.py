@@ -451,3 +451,11 @@ def test_one_data_set_in_two_spaces_is_evidence_of_two_spaces(filled: Fill) -> N
     }
     (pair,) = Comparison(load_all(filled(runs)), 0, (1.0,)).overall.pairs.values()
     assert (pair.unit, pair.units) == ("spaces", 2)
+
+
+def test_methods_with_the_same_incumbents_and_other_feasibility_are_not_the_same(filled: Fill) -> None:
+    found = {
+        make_setup(name): [make_run(seed, [1.0 + seed, 5.0 + seed], [True, feasible]) for seed in range(6)]
+        for name, feasible in (("a", True), ("b", False))
+    }
+    assert Comparison(load_all(filled(found)), 0, (2.0,)).overall.kinds == ((0,), (1,))

@@ -1,0 +1,43 @@
+"""Calls of a method by the runner: an error in one ends the method's run, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nasbench.benchmarks.training.faults import check_device
+from nasbench.cli.engine.watch import asking
+from nasbench.cli.engine.workers import explained
+from nasbench.methods import Logged, Method, MethodSpec, Problem
+from nasbench.results.store.trajectory import log_arrays
+
+
+class MethodFailed(Exception):
+    """Raised when a method breaks its contract; the message says how."""
+
+
+def failed(call: str, error: BaseException) -> MethodFailed:
+    """The failure of a method by an error in one of its calls.
+
+    Raises DeviceLost if the error is of a lost device: then another process repeats the run.
+    """
+    check_device(error)
+    return MethodFailed(f"{call}: {explained(error)}")
+
+
+def built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
+    """A method for a problem. Raises MethodFailed if its constructor fails."""
+    try:
+        with asking(0):
+            return spec.build(problem, rng)
+    except BaseException as error:
+        raise failed("constructor", error) from error
+
+
+def logged(method: Method) -> tuple[Logged, ...]:
+    """What a method has logged. Raises MethodFailed if there is something that no store can hold."""
+    try:
+        log = tuple(Logged(*row) for row in method.log)
+        log_arrays(log)
+    except BaseException as error:
+        raise failed("log", error) from error
+    return log
