@@ -82,7 +82,8 @@ class AxNEI(Method):
     def _attached(self, client: Client, configuration: Configuration) -> int:
         """A trial of a configuration that Ax has not proposed."""
         pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
-        return client.attach_trial({h.name: _any_value(h) if x is None else _number(x) for h, x in pairs})
+        trial: int = client.attach_trial({h.name: _any_value(h) if x is None else _number(x) for h, x in pairs})
+        return trial
 
     def tell(self, observation: Observation) -> None:
         trial = self._pending.answer(observation)
