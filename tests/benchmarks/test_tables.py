@@ -299,7 +299,7 @@ def test_means_of_an_oracle_are_those_of_configurations_that_are_feasible_by_the
 
 
 def test_noise_is_the_median_deviation_between_repetitions_of_the_best_tenth() -> None:
-    """Of 31 configurations the best three; one that has a single repetition has no deviation."""
+    """The best tenth of 31 configurations are three. The one with a single repetition has no deviation."""
     apart = [1.0, 2.0, 6.0] + [9.0] * 27
     rows = [[[10 * i - a, 1], [10 * i + a, 1]] for i, a in enumerate(apart)] + [[[-99, 1], [math.nan, math.nan]]]
     assert tiny(rows).oracle(()).noise == pytest.approx(2 * math.sqrt(2))

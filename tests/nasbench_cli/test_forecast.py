@@ -152,7 +152,7 @@ def test_a_plan_says_that_its_times_assume_an_idle_machine(nasbench: Callable[..
 def test_a_store_that_cannot_be_read_leaves_the_time_unknown(
     planned: list[tuple[PlannedSetup, list[int]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever writes the store meets the error, too, if it concerns its runs."""
+    """The command that writes the store meets the error itself if it concerns its runs."""
 
     def newer(_: Store) -> None:
         raise StoreError("written by a newer nasbench")
