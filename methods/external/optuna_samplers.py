@@ -49,7 +49,6 @@ class OptunaMethod(Method):
     """
 
     version = 2
-
     repeatable = Repeatable.SAME_MACHINE
     source = (
         "T. Akiba, S. Sano, T. Yanase, T. Ohta and M. Koyama. Optuna: A Next-generation Hyperparameter Optimization "

@@ -177,10 +177,13 @@ def test_what_another_of_the_stores_has_is_neither_missing_nor_under_way(
     assert "4 runs of 5 evaluations on 1 worker" in " ".join(report.text.split())
 
 
-def test_of_several_objectives_the_first_is_the_objective() -> None:
-    setup = make_setup(evals=5, metrics=("error", "size", "hypervolume"), objectives=("size", "error"))
-    run = Begun(Path("j"), setup, 0, [Record(0, "{}", (5.0, 1.0), 1.0, "ok", "", 0, 1, 0, 1, True)])
-    assert (run.rows[0].objective, run.incumbent) == (1.0, 1.0)
+@pytest.mark.parametrize(("maximised", "best"), [((), 1.0), (("speed",), 3.0)])
+def test_of_several_objectives_the_first_is_the_objective(maximised: tuple[str, ...], best: float) -> None:
+    setting = replace(SETTING, maximised=maximised)
+    names = {"metrics": ("error", "speed", "hypervolume"), "objectives": ("speed", "error")}
+    records = [Record(n, "{}", (5.0, y), 1.0, "ok", "", n, n + 1, n, 1, True) for n, y in enumerate((2.0, 3.0, 1.0))]
+    run = Begun(Path("j"), make_setup(evals=5, setting=setting, **names), 0, records)
+    assert ([row.objective for row in run.rows], run.incumbent) == ([2.0, 3.0, 1.0], best)
 
 
 def test_runs_of_less_than_one_whole_evaluation_are_left_out(store: Store) -> None:
