@@ -6,7 +6,9 @@ PYTHON ?= python3
 JOBS ?= 2
 EXTRAS ?= dev,peers
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Python compiles what is imported; to compile every file of every package takes longer than to fetch them.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(INSTALL) -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
 FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
@@ -57,7 +59,7 @@ setup: .venv/core
 	@$(PYTHON) -c "$$CHECK_PYTHON"
 	@echo "setup: makes .venv and fetches the core's packages: a minute or more, depending on your network"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
+	$(INSTALL) --require-hashes --only-binary :all: -r requirements.lock
 	$(PIP) --no-build-isolation --no-deps -e .
 	$(BIN)/python -m nasbench.methods.tpe.sampler
 	touch $@
