@@ -17,6 +17,7 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.checks import executors
 from nasbench.cli.engine import pool
 from tests import forked
+from tests.nasbench_cli.archived import store_with_archive
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -27,6 +28,12 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def importing(folder: Path) -> dict[str, str]:
     """The variable by which a process finds the modules of a folder, and those of this checkout."""
     return {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store and its archive."""
+    return store_with_archive(tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,99 @@
+"""`archive check` computes runs again, and finds what an archive states wrongly."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from nasbench.cli.engine.archives import again, embedded, open_archive
+from nasbench.cli.exits import INTERRUPTED
+from nasbench.methods import MethodSpec
+from nasbench.methods.random_search import RandomSearch
+from nasbench.results import Store
+from nasbench.results.store.archive import Archive
+from nasbench.results.store.packing import pack
+from tests.conftest import Printed
+from tests.nasbench_cli.archived import LIES, SEEDS, exchanged, forged, tampered
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_a_check_compares_what_an_archive_states(packed: Path, what: str) -> None:
+    found = list(again(Archive(forged(packed, LIES[what])), 0.2, 0))
+    assert {one.same for one in found} == {False}
+    assert what == "failed_evaluations" or all(what.partition(",")[0] in one.why for one in found)
+
+
+def test_each_check_chooses_other_runs_and_says_which(nasbench: Callable[..., Printed], packed: Path) -> None:
+    """Nobody who forges an archive can know which runs will be computed again."""
+    lines = {nasbench("archive", "check", packed / "store.zip", "--share", 0.01).out.splitlines()[1] for _ in range(4)}
+    assert len(lines) > 1
+    assert all(line.startswith("1 of 25 runs, chosen by --seed ") for line in lines)
+    again = nasbench("archive", "check", packed / "store.zip", "--share", 0.01, "--seed", 7).out
+    assert "1 of 25 runs, chosen by --seed 7\n" in again
+
+
+def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(packed: Path) -> None:
+    found = list(again(Archive(packed / "store.zip"), 1.0, 0))
+    assert len(found) == 5 * SEEDS
+    assert all(one.same for one in found)
+
+    wrong = [one for one in again(Archive(forged(packed, exchanged)), 1.0, 0) if not one.same]
+    assert len(wrong) == 5 * (SEEDS - 1)  # the middle seed stayed where it was
+
+    def version(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        for setup in facts["setups"]:
+            setup["cell"]["method_version"] = 0
+        members["facts.json"] = json.dumps(facts).encode()
+
+    stale = list(again(Archive(tampered(packed, version)), 0.1, 0))
+    assert {one.same for one in stale} == {None}
+    assert "another version" in stale[0].why
+
+
+def test_a_ctrl_c_that_foreign_code_loses_ends_a_check_and_accuses_no_run(
+    nasbench: Callable[..., Printed], packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: RandomSearch, count: int) -> NoReturn:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)  # the signal arrives here at the latest
+        except KeyboardInterrupt:
+            pass
+        raise SystemError("returned a result with an exception set")
+
+    monkeypatch.setattr(RandomSearch, "ask_block", interrupted)
+    done = nasbench("archive", "check", packed / "store.zip", "--share", 1)
+    assert done.code == INTERRUPTED
+    assert "DIFFERENT" not in done.out
+
+
+def test_a_clock_with_measured_times_is_not_compared(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    command = ("run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 5, "--seeds", 1, "--charge-thinking")
+    assert nasbench(*command, "--store", tmp_path / "charged").code == 0
+    pack(Store.open(tmp_path / "charged"), tmp_path / "charged.zip")
+    printed = nasbench("archive", "check", tmp_path / "charged.zip")
+    assert printed.code == 1
+    assert "1 run not computed: its clock has measured times" in printed.out
+
+
+@pytest.mark.parametrize(("name", "runs"), [("quick", 21_760), ("sealed", 7_280), ("wide", 19_460)])
+def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name: str, runs: int) -> None:
+    """The tables of `sealed` and most of `wide` are not here: their runs are not computed again."""
+    assert embedded() == ("quick", "sealed", "wide")
+    archive = open_archive(name)
+    assert archive.folder.stat().st_size <= 3_000_000
+    assert sum(len(f.runs) for f in archive.fragments()) == runs
+    for setup in (fragment.setup for fragment in archive.fragments()):
+        assert setup.method_version == MethodSpec.parse(setup.method).version
+    found = list(again(archive, 0.0005, 1))
+    assert all(one.same or "is not here" in one.why for one in found), [one for one in found if not one.same]
+    assert name == "sealed" or any(one.same for one in found)
+    assert name != "quick" or all(one.same for one in found)

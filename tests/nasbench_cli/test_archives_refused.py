@@ -1,0 +1,109 @@
+"""Archives that are damaged or forged are refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nasbench.results import Store, StoreError
+from nasbench.results.store.archive import Archive
+from nasbench.results.store.packing import pack
+from tests.conftest import Printed
+from tests.nasbench_cli.archived import Change, forged, tampered
+
+
+def test_damage_and_newer_versions_are_refused(packed: Path) -> None:
+    def flip(members: dict[str, bytes]) -> None:
+        steps = bytearray(members["steps.parquet"])
+        steps[len(steps) // 2] ^= 1
+        members["steps.parquet"] = bytes(steps)
+
+    with pytest.raises(StoreError, match="do not match their digests"):
+        Archive(tampered(packed, flip))
+
+    def flip_facts(members: dict[str, bytes]) -> None:
+        members["facts.json"] = members["facts.json"][:-3]
+
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(tampered(packed, flip_facts))
+    content = bytearray((packed / "store.zip").read_bytes())
+    content[200] ^= 0xFF  # inside the compressed facts
+    (packed / "flipped.zip").write_bytes(bytes(content))
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(packed / "flipped.zip")
+
+    def newer(members: dict[str, bytes]) -> None:
+        members["facts.json"] = json.dumps(json.loads(members["facts.json"]) | {"archive": 99}).encode()
+
+    with pytest.raises(StoreError, match="newer nasbench"):
+        Archive(tampered(packed, newer))
+    (packed / "text.zip").write_text("no archive")
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(packed / "text.zip")
+    with pytest.raises(StoreError, match="holds no finished run"):
+        pack(Store.create(packed / "empty"), packed / "empty.zip")
+
+
+def test_archives_without_runs_or_facts_are_refused(packed: Path) -> None:
+    def emptied(members: dict[str, bytes]) -> None:
+        members["facts.json"] = json.dumps(json.loads(members["facts.json"]) | {"setups": []}).encode()
+
+    with pytest.raises(StoreError, match="holds no runs"):
+        Archive(tampered(packed, emptied))
+
+    def unset(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        facts["setups"][0]["cell"]["setting"] = None
+        members["facts.json"] = json.dumps(facts).encode()
+
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(tampered(packed, unset))
+
+
+FORGERIES: dict[str, Change] = {
+    "wishes": lambda facts: facts.update(wishes=None),
+    "labels": lambda facts: facts.update(wishes={"labels": {"random": 5}}),
+    "strange wish": lambda facts: facts.update(wishes={"colour": "red"}),
+    "checkpoints": lambda facts: facts.update(wishes={"checkpoints": ["a"]}),
+    "escape": lambda facts: facts.update(wishes={"labels": {"random": "\x1b[2Jbest"}}),
+    "line": lambda facts: facts["setups"][0]["cell"]["setting"].update(caution="a\nb"),
+    "bench": lambda facts: facts["setups"][0]["cell"].update(bench=5),
+    "constraint": lambda facts: facts["setups"][0]["cell"].update(constraint=None),
+    "oracle": lambda facts: facts["setups"][0]["cell"]["setting"].update(oracle="low"),
+    "contents": lambda facts: facts.update(contents="\x1b[8m"),
+    "no runs": lambda facts: facts["setups"][0].update(runs=[]),
+    "seed": lambda facts: facts["setups"][0]["runs"][0].update(seed="0"),
+    "negative": lambda facts: facts["setups"][0]["runs"][0].update(seed=-1),
+    "twice": lambda facts: facts["setups"][0]["runs"][0].update(seed=facts["setups"][0]["runs"][1]["seed"]),
+    "endless": lambda facts: facts["setups"][0]["runs"][0].update(rows=10**13),
+    "reason": lambda facts: facts["setups"][0]["runs"][0].update(failure=7),
+    "versions": lambda facts: [s["cell"].update(method_version=n) for n, s in enumerate(facts["setups"])],
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_forged_facts_are_refused(nasbench: Callable[..., Printed], packed: Path, what: str) -> None:
+    path = forged(packed, FORGERIES[what])
+    for command in (("archive", "check", path), ("report", "--against", path, "--out", packed / "no")):
+        done = nasbench(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"nasbench: {path} ")
+        assert "\x1b" not in done.err
+        assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("rows", [1, 10_000])
+def test_rows_that_do_not_fit_the_facts_are_damage(nasbench: Callable[..., Printed], packed: Path, rows: int) -> None:
+    path = forged(packed, lambda facts: facts["setups"][0]["runs"][0].update(rows=rows))
+    done = nasbench("report", "--against", path, "--out", packed / "no")
+    assert done.code == 2
+    assert "is damaged: its rows do not fit its facts" in done.err
+
+
+def test_a_file_that_unpacks_to_too_much_is_not_unpacked(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nasbench.results.store.archive._MOST_BYTES", 1 << 12)
+    with pytest.raises(StoreError, match="would unpack to more than"):
+        Archive(packed / "store.zip")
