@@ -102,6 +102,12 @@ class Curves:
         """The best possible value of an incumbent, shape (settings,); NaN if unknown."""
         return self.score.limit(self.settings, "oracle")
 
+    @cached_property
+    def span(self) -> Array:
+        """From the oracle to the median of everything feasible, shape (settings,); NaN if unknown or not above 0."""
+        span = self.settings["median"].to_numpy(float) - self.oracle
+        return np.where(span > 0, span, np.nan)
+
     @property
     def evaluations(self) -> int:
         """Number of evaluations of the longest run."""

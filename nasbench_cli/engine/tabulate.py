@@ -77,8 +77,6 @@ class Begun(NamedTuple):
 class Evaluated(NamedTuple):
     """An event: one evaluation is finished and in the journal."""
 
-    status: str
-
 
 class Incomplete(NamedTuple):
     """The last event of a shard while other shards are missing: no table is written yet."""
@@ -212,7 +210,7 @@ def _evaluate_missing(
                 key = benchmark.space.to_json(task.configuration), task.repetition
                 journal.append(Entry(*key, evaluation))
                 known[key] = evaluation
-                yield Evaluated(evaluation.status)
+                yield Evaluated()
     theirs = others()  # shards that ran at the same time have gone on
     succeeded = {entry[:2]: entry.evaluation for entry in theirs if entry.evaluation.status != "failed"}
     return {entry[:2]: entry.evaluation for entry in theirs} | known | succeeded

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from nasbench.results.curves import Array
 from nasbench.results.display.numbers import fixed, intervals, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Verdicts
+from nasbench.results.statistics.wilcoxon import relative_differences
 
 _OF_NO_VERDICT = [
     *("method", "p", "p_holm", "p_new", "p_new_holm", "floor", "low_simultaneous", "high_simultaneous"),
@@ -36,10 +35,8 @@ def part(subject: Subject) -> Part | None:
 
 def _table(comparison: Comparison, level: str, scopes: Mapping[str, Verdicts]) -> Table:
     """Wins, losses and effects of the baseline in each space or family."""
-    curves = comparison.curves
-    middle = medians(curves, curves.at((comparison.end,)))[:, :, 0]
     data = pd.DataFrame(
-        [row for name, verdicts in scopes.items() for row in _rows(comparison, {level: name}, verdicts, middle)]
+        [row for name, verdicts in scopes.items() for row in _rows(comparison, {level: name}, verdicts)]
     ).drop(columns=_OF_NO_VERDICT)
     data = data.rename(columns={"other": "against"})
     ties = data["settings"] - data["won"] - data["lost"]
@@ -68,21 +65,21 @@ def _table(comparison: Comparison, level: str, scopes: Mapping[str, Verdicts]) -
     return Table(plural, title, note, data, shown, np.zeros(shown.shape, bool))
 
 
-def _rows(comparison: Comparison, place: dict[str, str], verdicts: Verdicts, middle: Array) -> list[dict[str, object]]:
+def _rows(comparison: Comparison, place: dict[str, str], verdicts: Verdicts) -> list[dict[str, object]]:
     """One row per other method.
 
     Args:
         place: the level and the name of the scope, in the first column of its rows.
-        middle: medians, shape (settings, methods).
     """
     pairs = comparison.against_baseline(verdicts)
     records = []
     for pair, ratio in zip(pairs, log_ratios(comparison, pairs), strict=True):
-        differences = rows.differences(comparison.curves, middle, pair)
+        ours, theirs = comparison.medians[pair.settings][:, [pair.a, pair.b]].T
+        differences = relative_differences(theirs, ours)
         records.append(
             place
             | rows.facts(pair, comparison.methods)
-            | {"relative_difference": float(differences.median()), "log10_ratio": ratio}
+            | {"relative_difference": float(np.median(differences)), "log10_ratio": ratio}
             | {"won": int((differences > 0).sum()), "lost": int((differences < 0).sum())}
         )
     return records

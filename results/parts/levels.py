@@ -98,9 +98,9 @@ def points(search: pd.DataFrame, suffix: str = "") -> pd.DataFrame:
 
 def nondominated(values: Array) -> Array:
     """The non-dominated rows, ascending by the first column, shape (points, 2)."""
-    order = values[np.lexsort(values.T[::-1])]
-    lowest = np.minimum.accumulate(order[:, 1])
-    kept: Array = order[np.concatenate([[True], order[1:, 1] < lowest[:-1]])]
+    from moocore import filter_dominated
+
+    kept: Array = np.unique(filter_dominated(values), axis=0)
     return kept
 
 

@@ -18,7 +18,6 @@ from nasbench.results.parts import rows
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.parts.standing import called
 from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison
-from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Pair
 from nasbench.results.statistics.wilcoxon import cliques
 
@@ -62,10 +61,7 @@ def table(comparison: Comparison) -> Table:
 def log_ratios(comparison: Comparison, pairs: list[Pair]) -> Array:
     """Median over settings of log10 (other's regret / ours), for normalised regrets of medians; NaN if unknown."""
     curves = comparison.curves
-    values = curves.at((comparison.end,))
-    middle = medians(curves, values)[:, :, 0]
-    span = curves.settings["median"].to_numpy(float) - curves.oracle
-    regret = np.maximum((middle - curves.oracle[:, None]) / np.where(span > 0, span, np.nan)[:, None], _LOWEST)
+    regret = np.maximum((comparison.medians - curves.oracle[:, None]) / curves.span[:, None], _LOWEST)
     middles = []
     for pair in pairs:
         ratios = np.log10(regret[pair.settings, pair.b] / regret[pair.settings, pair.a])

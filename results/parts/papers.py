@@ -27,7 +27,7 @@ def part(subject: Subject) -> Part | None:
 def baseline(comparison: Comparison) -> Table:
     """The baseline against every other method at the checkpoints: wins, Wilcoxon, Bayes."""
     curves = comparison.curves
-    comparisons = compare(curves, comparison.baseline, comparison.checkpoints)
+    comparisons = compare(comparison)
     data = comparisons.assign(method=[curves.names[m] for m in comparisons["method"]]).rename(
         columns={"method": "against"}
     )

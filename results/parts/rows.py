@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
-from nasbench.results.curves import Array, Curves
 from nasbench.results.display.numbers import count, fixed, interval, p_value
 from nasbench.results.statistics.verdicts import Pair
-from nasbench.results.statistics.wilcoxon import relative_differences
 
 BETTER = (
     "better: the probability that a run of the one is better than a run of the other, ties one half; search spaces, "
@@ -102,19 +98,8 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
     text.insert(
         0,
         f"* significant at 5 % (Holm over {number}{scope}) on these benchmarks, ** on new tasks too. CI: 95 % "
-        "confidence "
-        "interval, (these) on these benchmarks, (new) on new tasks. w/t/l: benchmarks won, tied, lost.",
+        "confidence interval, (these) on these benchmarks, (new) on new tasks. w/t/l: benchmarks won, tied, lost.",
     )
     if min(pair.floor for pair in tested) * len(tested) > 0.05:
         text.append(f"As few seeds as these cannot give p < 0.05 among {number}, however clear the difference.")
     return " ".join(text)
-
-
-def differences(curves: Curves, middle: Array, pair: Pair) -> pd.Series:
-    """Relative differences of the medians, b's minus a's, in each setting of a pair.
-
-    Args:
-        middle: medians, shape (settings, methods).
-    """
-    ours, theirs = middle[pair.settings, pair.a], middle[pair.settings, pair.b]
-    return pd.Series(relative_differences(theirs, ours), index=pair.settings)

@@ -70,7 +70,7 @@ def seconds(subject: Subject) -> dict[str, float]:
 
 def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
     """Whether each point is non-dominated: no other point is as low in both coordinates and lower in one."""
-    return [
-        not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
-        for point in points
-    ]
+    from moocore import is_nondominated
+
+    is_best: list[bool] = is_nondominated(points, keep_weakly=True).tolist()
+    return is_best

@@ -16,7 +16,6 @@ from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
-from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.wilcoxon import RankTests, cliques, levels
 
 _MOST_NAMED = 3
@@ -49,8 +48,7 @@ def part(subject: Subject) -> Part | None:
 
 def tested(comparison: Comparison) -> tuple[RankTests, ...]:
     """The tests over settings, benchmarks and spaces at the end of the budget."""
-    curves = comparison.curves
-    return levels(medians(curves, curves.at((comparison.end,)))[:, :, 0], comparison.field.tasks)
+    return levels(comparison.medians, comparison.field.tasks)
 
 
 def pairs(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:

@@ -75,7 +75,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
             study.set_user_attr("objective", f"{setup.setting.objective} {setup.setting.unit}".rstrip())
             study.set_user_attr("protocol", setup.protocol)
             columns = [f"metric.{objective}" for objective in setup.objectives] or ["objective"]
-            whole = [row for row in rows if row.get("level", 1) >= setup.setting.highest]
+            whole = [row for row in rows if row["level"] >= setup.setting.highest]
             study.add_trials(_trials(run, whole, columns))
     named = (line | {"worker_id": _WORKER} for line in lines.logs)  # Optuna's is drawn at random
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in named).encode()

@@ -27,7 +27,7 @@ class Unseen(Mean):
 
     def values(self, incumbents: Incumbents) -> Array | None:
         means = super().values(incumbents)
-        if means is None or "unseen" not in incumbents.columns:  # stores of schemas 1 to 3 lack it
+        if means is None or "unseen" not in incumbents.columns:  # stores of schema 3 lack it
             return None
         unseen, feasible = (incumbents.columns[name] for name in ("unseen", "unseen_feasible"))
         return np.where(feasible == 1, unseen, np.where(feasible == 0, np.nan, means))

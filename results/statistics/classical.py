@@ -5,24 +5,24 @@ As in most papers, settings count as independent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nasbench.results.curves import Array, Curves
+from nasbench.results.curves import Array
+from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import holm
 from nasbench.results.statistics.summaries import medians
-from nasbench.results.statistics.wilcoxon import relative_differences, signed_rank
+from nasbench.results.statistics.wilcoxon import joined_differences, relative_differences, signed_rank
 
 _SAMPLES = 20_000
 _FEWEST = 5  # settings for a posterior: with fewer the prior dominates
 
 
-def compare(curves: Curves, baseline: int, points: Sequence[float]) -> pd.DataFrame:
-    """Compares a baseline with each other method over all settings that have both.
+def compare(comparison: Comparison) -> pd.DataFrame:
+    """Compares the baseline with each other method at the checkpoints, over all settings that have both.
 
     A win is a setting where the baseline's median over seeds is lower. Wilcoxon's signed-rank test (Wilcoxon, 1945;
     zeros dropped) uses the relative differences of the medians; Holm's correction (1979) is over the other methods at
@@ -35,16 +35,17 @@ def compare(curves: Curves, baseline: int, points: Sequence[float]) -> pd.DataFr
     of practical equivalence of one standard deviation of the repetition noise; NaN for fewer than five settings, and
     before the last point). Settings without a feasible incumbent of either method are left out of `noisy`.
     """
+    curves, points = comparison.curves, comparison.checkpoints
     values = curves.at(points)
     middle = medians(curves, values)
     has_feasible = np.zeros(middle.shape, bool)
     for (setting, method), runs in curves.groups.items():
         has_feasible[setting, method] = np.isfinite(values[runs]).any(axis=0)
-    others = [m for m in range(len(curves.methods)) if m != baseline]
+    others = [m for m in range(len(curves.methods)) if m != comparison.baseline]
     frames = []
     for i, point in enumerate(points):
         is_last = i == len(points) - 1
-        rows = [_held(curves, middle[:, :, i], has_feasible[:, :, i], baseline, m, is_last) for m in others]
+        rows = [_held(comparison, middle[:, :, i], has_feasible[:, :, i], m, is_last) for m in others]
         frame = pd.DataFrame(rows).assign(point=point)
         for name in ("p", "p_greater", "p_benches"):
             frame.insert(list(frame).index(name) + 1, f"{name}_holm", holm(frame[name].to_numpy(float)))
@@ -53,14 +54,15 @@ def compare(curves: Curves, baseline: int, points: Sequence[float]) -> pd.DataFr
 
 
 def _held(
-    curves: Curves, middle: Array, has_feasible: NDArray[np.bool_], baseline: int, method: int, is_last: bool
+    comparison: Comparison, middle: Array, has_feasible: NDArray[np.bool_], method: int, is_last: bool
 ) -> dict[str, float | int]:
+    baseline = comparison.baseline
     both = ~np.isnan(middle[:, [method, baseline]]).any(axis=1)
     of_method, of_baseline = middle[both, method], middle[both, baseline]
     differences = relative_differences(of_method, of_baseline)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    by_bench = benchmark_means(differences, curves.settings["bench"].to_numpy()[both])
-    noise = curves.settings["noise"].to_numpy(float)
+    by_bench = joined_differences("benchmarks", of_method, of_baseline, comparison.field.tasks.of(np.flatnonzero(both)))
+    noise = comparison.curves.settings["noise"].to_numpy(float)
     known = both & (noise > 0) & has_feasible[:, [method, baseline]].any(axis=1)
     standardised = np.where(differences == 0, 0.0, of_method - of_baseline)[known[both]] / noise[known]
     enough = is_last and len(standardised) >= _FEWEST  # only once: it takes as long as all other tests
@@ -80,13 +82,6 @@ def _held(
         "noisy": len(standardised),
         **posterior._asdict(),
     }
-
-
-def benchmark_means(differences: Array, benches: NDArray[np.object_]) -> Array:
-    """Mean difference of each benchmark, shape (benchmarks,)."""
-    number, names = pd.factorize(benches)
-    means: Array = np.bincount(number, weights=differences) / np.bincount(number) if len(names) else np.zeros(0)
-    return means
 
 
 class Posterior(NamedTuple):

@@ -16,6 +16,7 @@ from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.improvement import MISSING, Places, improvement, places
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks, ranked
+from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, held, judge
 
 CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
@@ -61,6 +62,11 @@ class Comparison:
     def field(self) -> Field:
         """The runs at the end of the budget."""
         return self._fields(self.curves.at((self.end,)))[0]
+
+    @cached_property
+    def medians(self) -> Array:
+        """Median over seeds at the end of the budget, shape (settings, methods); see `summaries.medians`."""
+        return medians(self.curves, self.curves.at((self.end,)))[:, :, 0]
 
     @cached_property
     def overall(self) -> Verdicts:

@@ -80,9 +80,7 @@ def normalised_regret(curves: Curves, padded: Array) -> Array:
     where either is unknown or they are equal.
     """
     setting = curves.runs["setting"].to_numpy()
-    span = curves.settings["median"].to_numpy(float) - curves.oracle
-    span = np.where(span > 0, span, np.nan)
-    regret: Array = (padded - curves.oracle[setting][:, None]) / span[setting][:, None]
+    regret: Array = (padded - curves.oracle[setting][:, None]) / curves.span[setting][:, None]
     return regret
 
 

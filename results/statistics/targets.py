@@ -31,8 +31,6 @@ def target_scores(regret: Array) -> Array:
 class Targets:
     """Target scores of every run, on settings with all methods and a known oracle."""
 
-    settings: NDArray[np.intp]
-    """Numbers of the settings."""
     weights: Array
     """Nested weights of the settings, shape (settings,)."""
     final: Array
@@ -43,7 +41,7 @@ class Targets:
 
 def with_oracle(curves: Curves) -> NDArray[np.intp]:
     """The settings whose oracle and median are known and differ."""
-    return np.flatnonzero(curves.settings["median"].to_numpy(float) - curves.oracle > 0)
+    return np.flatnonzero(~np.isnan(curves.span))
 
 
 def known(comparison: Comparison) -> list[int]:
@@ -110,7 +108,7 @@ def table(comparison: Comparison) -> Targets | None:
             rows = rows[np.isin(seeds[rows], common)]
             finals[m, i], means[m, i] = final[rows], area[rows]
     numbers = np.array(settings)
-    return Targets(numbers, comparison.field.tasks.of(numbers).weights, finals, means)
+    return Targets(comparison.field.tasks.of(numbers).weights, finals, means)
 
 
 def interquartile_mean(values: Array) -> float:

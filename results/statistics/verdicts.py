@@ -43,8 +43,6 @@ class Pair:
     """The same probability on new tasks; the sample is the search spaces or, with one space, families or benchmarks."""
     unit: str
     """The sample of `new`: spaces, families, benchmarks, or empty."""
-    by_setting: Array
-    """The probability in each of `settings`."""
     by_space: dict[int, Estimate]
     """The probability on the benchmarks of each space, by its number."""
     wins: int
@@ -90,7 +88,6 @@ class Pair:
             these=these,
             new=new,
             shared=shared,
-            by_setting=1 - self.by_setting,
             by_space={space: _turned(estimate) for space, estimate in self.by_space.items()},
             wins=self.losses,
             losses=self.wins,
@@ -289,7 +286,6 @@ def held(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None
         these,
         new,
         unit,
-        strata.means,
         _by_space(strata, tasks),
         wins=int((by_bench > 0).sum()),
         losses=int((by_bench < 0).sum()),

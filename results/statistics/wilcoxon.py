@@ -145,12 +145,17 @@ def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
     chi_square, p = stats.friedmanchisquare(*ranks.T) if tested else (np.nan, np.nan)
     pairs = {}
     for a, b in combinations(range(methods), 2):
-        differences = _joined(unit, relative_differences(values[:, b], values[:, a]), tasks)
-        pairs[a, b] = signed_rank(np.where(np.abs(differences) <= TOLERANCE, 0.0, differences))
+        pairs[a, b] = signed_rank(joined_differences(unit, values[:, b], values[:, a], tasks))
     corrected = np.ones((methods, methods))
     for (a, b), p_value in zip(pairs, holm(np.array([pair.p for pair in pairs.values()])), strict=True):
         corrected[a, b] = corrected[b, a] = p_value
     return RankTests(unit, count, mean, float(chi_square), float(p), difference, nemenyi, pairs, corrected)
+
+
+def joined_differences(unit: Unit, values: Array, baseline: Array, tasks: Tasks) -> Array:
+    """`relative_differences` of settings, or their means by benchmark or by space, exactly 0 within `TOLERANCE`."""
+    means = _joined(unit, relative_differences(values, baseline), tasks)
+    return np.where(np.abs(means) <= TOLERANCE, 0.0, means)
 
 
 def _joined(unit: Unit, values: Array, tasks: Tasks) -> Array:

@@ -30,12 +30,12 @@ class Record(NamedTuple):
     reason: str
     started: float
     finished: float
-    trial: int = 0
+    trial: int
     """Number of the training: that of its first ask."""
-    level: int = 1
+    level: int
     """The level of the fidelity up to which it was trained."""
-    feasible: bool | None = None
-    """Whether it succeeded and satisfied the constraints; None in older journals, which lack this."""
+    feasible: bool
+    """Whether it succeeded and satisfied the constraints."""
     curve: tuple[float, ...] | None = None
     """The objective at each level up to `level`; None if unknown."""
 
@@ -110,7 +110,7 @@ def peek(path: Path, run: str) -> list[Record] | None:
     """The evaluations in the journal of a run at this moment, without locking it; None if it is not its journal."""
     try:
         lines, _ = _good_lines(disk.read(path))
-    except (OSError, disk.Irregular):
+    except OSError:
         return None  # the run has just been stored
     if not lines or lines[0].facts != _header(run):
         return None

@@ -231,12 +231,13 @@ class Setup:
         """Hash of everything that determines the trajectories of this setup."""
         consequences = {"setting", "metrics", "initial", "tuned_on"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
-        if not self.train_infeasible:
-            del facts["train_infeasible"]  # stores of schema 2 lack it, and their ids must not change
-        if not self.objectives:
-            del facts["objectives"]  # so do stores of version 0.2
-        if not self.held_back:
-            del facts["held_back"]
+        for name in (
+            "train_infeasible",
+            "objectives",
+            "held_back",
+        ):  # a field that came later has no part in earlier ids
+            if not facts[name]:
+                del facts[name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:

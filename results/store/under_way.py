@@ -52,7 +52,7 @@ class Begun:
                     worker=0,
                     configuration=record.configuration,
                     objective=objective,
-                    feasible=bool(record.feasible),
+                    feasible=record.feasible,
                     incumbent=incumbent,
                     started=record.started,
                     finished=record.finished,
@@ -116,15 +116,12 @@ class MemoryFragment(Fragment):
 
 
 def begun(journals: Path, runs: Iterable[tuple[Setup, int]]) -> Iterator[Begun]:
-    """The runs among some pairs of setup and seed that have a journal.
-
-    Journals of earlier versions, which do not record feasibility, are left out.
-    """
+    """The runs among some pairs of setup and seed that have a journal."""
     paths = {path.stem: path for path in journals.glob("*.jsonl")}
     for setup, seed in runs if paths else ():
         path = paths.get(setup.run_id(seed))
         records = None if path is None else peek(path, setup.run_id(seed))
-        if path is not None and records is not None and all(record.feasible is not None for record in records):
+        if path is not None and records is not None:
             yield Begun(path, setup, seed, records)
 
 

@@ -29,7 +29,7 @@ def test_what_is_under_way_is_shown_until_nothing_is_missing(
     store.commit(setup, [make_run(0, [1.0])], FACTS)
     journal = Journal(store.journals / f"{setup.run_id(1)}.jsonl", setup.run_id(1))
     for i, value in enumerate((7.0, 4.0, 5.0)):
-        journal.append(Record(i, "{}", (value, 1.0), 60.0, "ok", "", 60.0 * i, 60.0 * (i + 1), i, feasible=i != 1))
+        journal.append(Record(i, "{}", (value, 1.0), 60.0, "ok", "", 60.0 * i, 60.0 * (i + 1), i, 1, i != 1))
     journal.close()
     times = iter([0.0, 0.0, 60.0])
 

@@ -126,6 +126,6 @@ def begin(store: Store, setup: Setup, seed: int, objectives: Sequence[float], **
     journal = Journal(store.journals / f"{setup.run_id(seed)}.jsonl", setup.run_id(seed))
     for i, value in enumerate(objectives):
         status, reason = ("failed", "boom") if math.isnan(value) else ("ok", "")
-        record = Record(i, f'{{"x": {i}}}', (value, 1.0), 1.0, status, reason, i, i + 1, i, feasible=status == "ok")
+        record = Record(i, f'{{"x": {i}}}', (value, 1.0), 1.0, status, reason, i, i + 1, i, 1, status == "ok")
         journal.append(record._replace(**known))
     journal.close()

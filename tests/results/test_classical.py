@@ -9,12 +9,13 @@ from scipy import stats
 
 from nasbench.results.curves import Curves
 from nasbench.results.statistics import classical
+from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import holm
 from tests.results.conftest import SETTING, Fill, load_all, make_run, make_setup
 
 
 def test_wins_losses_and_ties_are_the_baselines(curves: Curves) -> None:
-    table = classical.compare(curves, 0, (1, 3))
+    table = classical.compare(Comparison(curves, 0, (1.0, 3.0)))
     assert table[["method", "point", "pairs", "wins", "losses", "ties"]].values.tolist() == [
         [1, 1, 2, 0, 1, 1],  # 100 against 8 lost; 2 against 2 tied
         [1, 3, 2, 1, 0, 1],  # 3 against 7 won; rounding noise of 1e-12 tied
@@ -55,7 +56,7 @@ def test_benchmarks_count_once_where_it_says_so(filled: Fill) -> None:
         for constraint in ("none", "size@0.1", "size@0.2", "size@0.3", "size@0.4")[: 5 if bench == "p" else 1]:
             for method, value in (("a", 2.0), ("b", 4.0)):
                 contents[make_setup(method, bench=bench, constraint=constraint)] = [make_run(0, [value])]
-    (row,) = classical.compare(load_all(filled(contents)), 0, (1,)).to_dict("records")
+    (row,) = classical.compare(Comparison(load_all(filled(contents)), 0, (1.0,))).to_dict("records")
     assert (row["pairs"], row["benches"], row["wins"]) == (9, 5, 9)
     assert row["p_benches"] == pytest.approx(stats.wilcoxon(np.full(5, 0.5)).pvalue)
     assert row["p"] == row["floor"] == pytest.approx(stats.wilcoxon(np.full(9, 0.5)).pvalue)
@@ -73,7 +74,7 @@ def test_practical_equivalence_is_in_units_of_the_noise_and_said_at_the_end(
         for method, value in (("a", 2.0), ("b", 4.0))
         for i in range(count)
     }
-    before, last = classical.compare(load_all(filled(runs)), 0, (1, 3)).to_dict("records")
+    before, last = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0, 3.0))).to_dict("records")
     assert math.isnan(before["equivalent"])
     assert (last["equivalent"] > 0.9) == known
 
@@ -85,17 +86,12 @@ def test_p_are_corrected_over_the_other_methods_and_one_sided_where_they_say_so(
         for method, own in ends.items()
         for i, value in enumerate(own)
     }
-    table = classical.compare(load_all(filled(runs)), 0, (1,))
+    table = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,)))
     for (_, row), own in zip(table.iterrows(), (ends["b"], ends["c"]), strict=True):
         relative = (np.array(own) - 1) / np.maximum(own, 1)
         assert row["p_greater"] == pytest.approx(stats.wilcoxon(relative, alternative="greater").pvalue)
     for p in ("p", "p_greater", "p_benches"):
         assert table[f"{p}_holm"].tolist() == pytest.approx(holm(table[p].to_numpy()))
-
-
-def test_a_benchmark_has_the_mean_of_its_constraints() -> None:
-    found = classical.benchmark_means(np.array([0.1, 0.3, 0.5, -0.2]), np.array(["p", "p", "q", "r"], object))
-    assert found.tolist() == pytest.approx([0.2, 0.5, -0.2])
 
 
 @pytest.mark.parametrize(("found_by_a", "noisy"), [(False, 5), (True, 6)])
@@ -105,5 +101,5 @@ def test_settings_where_neither_found_anything_give_no_posterior(found_by_a: boo
         for method, value in (("a", 2.0), ("b", 4.0))
         for i in range(6)
     }
-    (row,) = classical.compare(load_all(filled(runs)), 0, (1,)).to_dict("records")
+    (row,) = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,))).to_dict("records")
     assert (row["pairs"], row["noisy"]) == (6, noisy)

@@ -10,9 +10,9 @@ from nasbench.results.store import disk
 from nasbench.results.store.journal import Journal, Record, drop_failed, forget, keep_for_retry
 
 RECORDS = [
-    Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1),
-    Record(2, '{"x": 2}', (math.nan, math.nan), 0.2, "failed", "out of memory\nat line 3", 0.0, 0.2),
-    Record(1, '{"x": "ü"}', (1e-300, 0.1 + 0.2), 0.3, "ok", "", 0.0, 0.3, 1, 3, (math.nan, 0.1, 1e-300)),
+    Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1, 0, 1, True),
+    Record(2, '{"x": 2}', (math.nan, math.nan), 0.2, "failed", "out of memory\nat line 3", 0.0, 0.2, 2, 1, False),
+    Record(1, '{"x": "ü"}', (1e-300, 0.1 + 0.2), 0.3, "ok", "", 0.0, 0.3, 1, 3, True, (math.nan, 0.1, 1e-300)),
 ]
 
 

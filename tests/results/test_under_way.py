@@ -76,12 +76,11 @@ def test_what_violates_a_constraint_is_no_incumbent(store: Store) -> None:
     assert "No feasible evaluation among 2." in describe(store, "random", "toy", None, 0)
 
 
-def test_stored_runs_strange_journals_and_those_without_feasibility_are_not_under_way(store: Store) -> None:
+def test_stored_runs_and_strange_journals_are_not_under_way(store: Store) -> None:
     setup = make_setup()
     store.save_plan("c", [(setup, [0, 1, 2])], {})
     store.commit(setup, [make_run(0, [1.0])], FACTS)
     begin(store, setup, 0, [1.0])  # as --retry-failed keeps it
-    begin(store, setup, 1, [1.0], feasible=None)  # of an earlier version
     begin(store, setup, 3, [1.0])  # asked for by nobody
     (store.journals / f"{setup.run_id(2)}.jsonl").write_bytes(
         (store.journals / f"{setup.run_id(3)}.jsonl").read_bytes()
