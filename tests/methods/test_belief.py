@@ -119,6 +119,12 @@ class TestCTPE:
         masses = np.diff(stats.norm(2, SPREAD * span).cdf(edges))
         assert prior[start : start + 8] == pytest.approx(masses / masses.sum())
 
+    def test_what_is_believed_stands_in_place_of_the_prior_of_the_space(self) -> None:
+        grid = GridSpace([Ordinal("x", tuple(range(1, 9)), prior=(8, 1, 1, 1, 1, 1, 1, 1))])
+        method = CTPE(Problem(grid, (Metric("loss", ""),)), np.random.default_rng(0), prior="x=6")
+        masses = np.diff(stats.norm(6, SPREAD * 8.0).cdf(np.arange(0.5, 9.0)))
+        assert method._estimators()._dimensions.packed.prior[:8] == pytest.approx(masses / masses.sum())
+
     def test_it_begins_with_what_is_believed_and_forgets_it_if_it_is_bad(self) -> None:
         grid = GridSpace([Ordinal(name, tuple(range(20))) for name in "ab"])
         problem = Problem(grid, (Metric("loss", ""),))
@@ -132,6 +138,7 @@ class TestCTPE:
                     loss = float((asked[-1][0] - 17) ** 2 + (asked[-1][1] - 17) ** 2)
                     method.tell(Observation(asked[-1], Evaluation({"loss": loss}, 1.0), True))
                 assert asked[0] == tuple(int(part[2:]) for part in believed.split("+"))
+                assert len(set(asked[:10])) > 1
                 ends.append(min((a - 17) ** 2 + (b - 17) ** 2 for a, b in asked[-40:]))
             assert np.median(ends) <= 2  # also from a misleading prior
 

@@ -421,3 +421,14 @@ def test_pasha_trains_on_where_a_constraint_is_met_at_the_end_alone() -> None:
     bound = Bound(Metric("size", ""), 5.0, upper=True)
     found = trajectory("pasha", LateSize(), evals=25, bounds=(bound,))
     assert found.columns["feasible"].any()
+
+
+def test_a_part_costs_nothing_where_recorded_times_fall() -> None:
+    class Falls(toys.Watched):
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            seconds = {3: 5.0, 9: 4.0, 27: 6.0}[upto["epochs"]]
+            return super().measure(configuration, seed, upto, state)._replace(cost=seconds)
+
+    found = trajectory(Stepwise, Falls(), evals=1)
+    assert found.columns["cost"].tolist() == [5.0, 0.0, 1.0]
+    assert found.columns["finished"].tolist() == [5.0, 5.0, 6.0]

@@ -356,3 +356,9 @@ def test_the_density_of_more_members_than_fit_a_chunk_is_scipys() -> None:
 
 def test_the_narrowest_bandwidth_is_a_hundredth_of_the_range() -> None:
     assert one(Float("x", 0.0, 1.0)).packed.narrowest.tolist() == [0.01]
+
+
+def test_up_to_thirty_two_values_are_levels() -> None:
+    for count, levels in ((32, 32), (33, 0)):
+        for h in (Ordinal("x", tuple(range(count))), Integer("x", 1, count)):
+            assert one(h).packed.sizes.tolist() == [levels]

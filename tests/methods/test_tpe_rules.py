@@ -124,3 +124,29 @@ def test_tpe_ignores_constraints() -> None:
 def test_the_largest_that_is_allowed_is_accepted(choices: int, candidates: int) -> None:
     space = GridSpace([Categorical("a", tuple(range(choices)))])
     TPE(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0), candidates=candidates)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "variant", "good"),
+    [
+        (TPE, (), "amended", 7),
+        (TPE, (UPPER,), "amended", 7),  # which it ignores
+        (CTPE, (), "amended", 7),
+        (CTPE, (UPPER,), "amended", 2),
+        (NaiveCTPE, (UPPER,), "amended", 2),
+        (TPE, (), "paper", 2),
+        (TPE, (), "scripts", 2),
+    ],
+)
+def test_a_tenth_is_good_in_the_amended_variant_without_constraints_alone(
+    kind: type[TPE], bounds: tuple[Bound, ...], variant: str, good: int
+) -> None:
+    method = kind(problem(*bounds), np.random.default_rng(0), variant=variant)
+    assert method._good(64) == good
+
+
+def test_a_failure_is_an_evaluation_and_what_is_merely_known_is_none() -> None:
+    method = CTPE(problem(UPPER), np.random.default_rng(0), knowledge=3)
+    method.tell(Observation(method.ask(), FAILED, False))
+    tell(method, (1, 1, 1), score((1, 1, 1)), (UPPER,))
+    assert method._estimators()._evaluated[:5].tolist() == [False] * 3 + [True] * 2

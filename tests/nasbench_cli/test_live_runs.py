@@ -245,3 +245,32 @@ def test_an_evaluation_whose_state_cannot_be_asked_for_ends_the_run(
     monkeypatch.setattr(workers.LiveWorkers, "_state", lambda *_: type("Stale", (), {"exists": stale})())
     with closing(journaled(tmp_path)) as journal, pytest.raises(OSError, match="stale file handle"):
         toy_run(toys.Careful, toys.Live(), evals=3, journal=journal)
+
+
+def test_a_training_in_parts_that_fails_leaves_no_state(tmp_path: Path) -> None:
+    class Fails(toys.Watched):
+        kind = "live"
+
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            assert state is not None
+            state.write_text("half of it")
+            raise MemoryError("out of memory")
+
+    with closing(journaled(tmp_path)) as journal:
+        found = toy_run(Stepwise, Fails(), evals=1, journal=journal)
+    assert found.columns["level"][0] == 3
+    assert found.columns["status"][0] == "failed"
+    assert not list(tmp_path.glob("*.state"))
+
+
+def test_nothing_ends_before_what_was_told_already(tmp_path: Path) -> None:
+    """Of the first 50 s were an interrupted attempt's; the second had ended before these were put on the clock."""
+    benchmark = toys.Live()
+    with closing(journaled(tmp_path)) as journal:
+        live = workers.LiveWorkers(benchmark, journal, (), ())
+        for ask, unpaid in enumerate((50.0, 0.0)):
+            pending = workers.Pending(ask, ask, (0, 0, 0, ask), 0.0, 0.0, ask, benchmark.highest, 0)
+            live._pending[ask] = pending
+            live._answers.put((ask, Evaluation({"loss": 1.0, "size": 0.0}, 1.0), 10.0 + ask, unpaid))
+        found = [live.next(), live.next()]
+    assert [one.finished for one in found if one is not None] == [60.0, 60.0]

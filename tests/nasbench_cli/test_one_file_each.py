@@ -152,3 +152,18 @@ def test_a_training_that_a_kill_spoils_is_found(lend: Lend, benchmark: type[Soft
     (check,) = (check for check in BENCHMARK_CHECKS if check.promise == "kept trainings survive a kill")
     with pytest.raises((Failed, ValueError), match=said):
         check(benchmark.name)
+
+
+class BuysTwice(Buys):
+    """Asks for the price of each of its proposals twice."""
+
+    def ask(self) -> Configuration:
+        configuration = super().ask()
+        assert self.problem.known is not None
+        self.problem.known("guess", configuration)
+        return configuration
+
+
+def test_each_time_that_a_price_is_asked_for_it_is_charged() -> None:
+    bought = toy_run(BuysTwice, Priced(), evals=5)
+    assert bought.columns["finished"].tolist() == [(60.0 + 2 * SECONDS) * n for n in range(1, 6)]

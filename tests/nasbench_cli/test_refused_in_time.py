@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -163,3 +164,17 @@ def test_a_value_beyond_all_measure_is_a_failed_evaluation(
     found = attempt(toys.Toy(), (0, 0, 0, 0), 0)
     assert (found.status, found.reason) == ("failed", reason)
     assert found.cost <= 1
+
+
+@pytest.mark.parametrize(("cost", "charged"), [(7.0, 7.0), (1e308, 0.0)])
+def test_a_value_beyond_all_measure_costs_what_it_took(
+    cost: float, charged: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toys.Toy, "evaluate", lambda *_: Evaluation({"loss": 1e308, "size": 1.0}, cost))
+    assert attempt(toys.Toy(), (0, 0, 0, 0), 0).cost == charged
+
+
+def test_an_infinite_metric_beside_the_objective_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toys.Toy, "evaluate", lambda *_: Evaluation({"loss": 1.0, "size": math.inf}, 1.0))
+    found = attempt(toys.Toy(), (0, 0, 0, 0), 0)
+    assert (found.status, found.metrics["size"]) == ("ok", math.inf)

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constraints
+from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
@@ -388,3 +389,13 @@ def test_a_lost_device_is_no_failure_of_a_method(call: str) -> None:
     found = type("Unlucky", (toys.Careful,), {call: property(lost) if call == "log" else lost})
     with pytest.raises(DeviceLost, match="the device has failed"):
         toy_run(found, evals=3)
+
+
+def test_values_that_another_benchmark_measured_are_read_by_their_names() -> None:
+    class Passes(toys.Toy):
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return Evaluation(Values({"size": 0, "loss": 1}, (7.0, 3.0)), 1.0)
+
+    found = toy_run(benchmark=Passes(), evals=1).columns
+    assert found["objective"].tolist() == [3.0]
+    assert found["metrics"].tolist() == [[3.0, 7.0]]

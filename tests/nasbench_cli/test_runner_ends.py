@@ -155,3 +155,32 @@ def test_a_lost_device_is_no_failure_of_the_method(error: BaseException) -> None
 
     with pytest.raises(DeviceLost, match="the device has failed: CUDA error"):
         toy_run(Loses, evals=3)
+
+
+@pytest.mark.parametrize(("fault", "status", "reason"), [(4, "infeasible", "too large"), (0, "failed", "MemoryError")])
+def test_with_several_objectives_a_refusal_and_a_failure_keep_their_reasons(
+    fault: int, status: str, reason: str
+) -> None:
+    class Same(Draws):
+        def ask(self) -> Configuration:
+            return (0, 0, 0, fault)
+
+    found = several(Same, toys.Faulty(), evals=2)
+    assert found.columns["status"].tolist() == [status] * 2
+    assert all(text.startswith(reason) for text in found.columns["reason"])
+
+
+def test_the_one_level_of_a_benchmark_without_a_fidelity_may_be_proposed() -> None:
+    class Whole(Method):
+        def __init__(self, problem: Problem, rng: Generator) -> None:
+            self._space, self._rng = problem.space, rng
+
+        def ask(self) -> Proposal:
+            return Proposal(self._space.sample(self._rng), Level())
+
+        def tell(self, observation: object) -> None:
+            pass
+
+    found = toy_run(Whole, evals=3)
+    assert found.failure == ""
+    assert found.columns["status"].tolist() == ["ok"] * 3

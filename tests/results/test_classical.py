@@ -103,3 +103,26 @@ def test_settings_where_neither_found_anything_give_no_posterior(found_by_a: boo
     }
     (row,) = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,))).to_dict("records")
     assert (row["pairs"], row["noisy"]) == (6, noisy)
+
+
+def test_settings_without_repetition_noise_give_no_posterior(filled: Fill) -> None:
+    flat = replace(SETTING, noise=0.0)
+    runs = {
+        make_setup(method, bench=f"b{i}", setting=flat): [make_run(0, [value])]
+        for method, value in (("a", 2.0), ("b", 4.0))
+        for i in range(6)
+    }
+    (row,) = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,))).to_dict("records")
+    assert (row["pairs"], row["noisy"]) == (6, 0)
+    assert math.isnan(row["better"])
+
+
+def test_more_than_one_standard_deviation_of_the_noise_is_no_practical_equivalence(filled: Fill) -> None:
+    noisy = replace(SETTING, noise=4.0)
+    runs = {
+        make_setup(method, bench=f"b{i}", setting=noisy): [make_run(0, [value])]
+        for method, value in (("a", 2.0), ("b", 8.0))
+        for i in range(8)
+    }
+    (row,) = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,))).to_dict("records")
+    assert row["better"] > 0.9

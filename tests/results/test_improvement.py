@@ -139,3 +139,26 @@ def test_the_permutation_test_is_mann_and_whitneys(count: int, method: str) -> N
     test = stats.mannwhitneyu(ours, theirs, method=method)
     assert test.pvalue < 0.15
     assert improvement.permutation_p(ours, theirs) == pytest.approx(test.pvalue)
+
+
+def test_five_seeds_in_common_are_enough_where_a_run_is_missing() -> None:
+    ours = np.array([[0, 2, 4, 6, 8, improvement.MISSING]], np.int32)
+    theirs = np.array([[1, 3, 5, 7, 9, 10]], np.int32)
+    found = improvement.linear_parts(ours, theirs)
+    own = improvement.seed_scores(ours[:, :5], theirs[:, :5])
+    assert found.seeds.tolist() == [5]
+    assert found.means == pytest.approx(own.mean(axis=1))
+    assert found.variances == pytest.approx(own.var(axis=1, ddof=1))
+
+
+@pytest.mark.parametrize(("count", "method"), [(20, "exact"), (21, "asymptotic")])
+def test_permutations_are_counted_for_up_to_twenty_runs(count: int, method: str) -> None:
+    values = np.concatenate([np.arange(count), np.arange(count) + count / 2 + 0.25])
+    ours, theirs = np.split(stats.rankdata(values).astype(np.int32) - 1, 2)
+    expected = stats.mannwhitneyu(ours, theirs, method=method).pvalue
+    assert improvement.permutation_p(ours, theirs) == pytest.approx(expected)
+
+
+def test_a_relative_difference_of_a_ten_millionth_is_the_largest_tie() -> None:
+    for difference, places in ((0.9e-7, [0, 0]), (1.1e-7, [0, 1])):
+        assert improvement.places(np.array([[1.0], [1.0 + difference]]))[:, 0].tolist() == places

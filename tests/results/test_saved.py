@@ -115,3 +115,18 @@ def test_of_a_budget_in_seconds_what_is_needed_is_in_seconds(filled: Fill) -> No
         run.columns["finished"][:] = [0.1, 0.2, 0.3]
     comparison = Comparison(load_all(filled(runs)), 0, (1.0,))
     assert needed(comparison, 1, 0.2).needed == pytest.approx(0.2, abs=0.011)
+
+
+@pytest.mark.parametrize("seeds", [4, 5])
+def test_what_cannot_be_told_has_no_interval(seeds: int, filled: Fill) -> None:
+    """One benchmark says nothing about new tasks, and four seeds nothing about this one."""
+    runs = {make_setup(name): [make_run(seed, [3.0, 2.0, 1.0]) for seed in range(seeds)] for name in "ab"}
+    found = needed(Comparison(load_all(filled(runs)), 0, (3.0,)), 1, 2)
+    assert found is not None
+    assert np.isnan(found.new).all()
+    assert np.isnan(found.these).all() == (seeds < 5)
+
+
+def test_methods_that_share_no_setting_are_not_compared(filled: Fill) -> None:
+    runs = {make_setup(m, bench=m): [make_run(seed, [3.0, 2.0, 1.0]) for seed in range(5)] for m in "ab"}
+    assert needed(Comparison(load_all(filled(runs)), 0, (3.0,)), 1, 2) is None

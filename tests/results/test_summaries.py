@@ -207,3 +207,18 @@ def test_a_median_that_is_the_oracle_has_no_normalised_regret(filled: Fill) -> N
     flat = dataclasses.replace(SETTING, median=1.0)
     curves = load_all(filled({make_setup(setting=flat): [make_run(0, [2.0])]}))
     assert summaries.performance(curves, (1,))["normalised_regret"].isna().all()
+
+
+def test_luck_has_its_sign_where_scores_are_negative(filled: Fill) -> None:
+    setting = dataclasses.replace(SETTING, score_oracle=-9.0, score_worst=80.0)
+    curves = load_all(filled({make_setup(setting=setting): [make_run(0, [-3.0], scores=[(-2.0, True)])]}))
+    assert summaries.luck(curves, MEAN, 1.0)["optimism"].item() == 0.5
+
+
+def test_quartiles_of_test_metrics_lie_on_either_side(filled: Fill) -> None:
+    runs = [make_run(seed, [3.0]) for seed in range(5)]
+    for run, value in zip(runs, (5.0, 1.0, 4.0, 2.0, 3.0), strict=True):
+        run.columns["metrics"][:, 1] = [value]
+    setting = dataclasses.replace(SETTING, held_out=("time",))
+    (row,) = summaries.held_out(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
+    assert (row["q1"], row["median"], row["q3"]) == (2.0, 3.0, 4.0)

@@ -18,6 +18,7 @@ def test_a_score_is_the_share_of_log_spaced_targets_reached() -> None:
     grid = 10.0 ** np.linspace(0, -3, 300_001)
     expected = [np.mean(r < grid) for r in regret[:-1]]
     assert targets.target_scores(regret) == pytest.approx([*expected, 0.0], abs=1e-5)
+    assert targets.target_scores(np.array([-1e-17])).tolist() == [1.0]  # rounding
 
 
 def test_padding_does_not_dominate_the_area(filled: Fill) -> None:
@@ -117,3 +118,8 @@ def test_five_seeds_have_a_jackknife_and_four_have_none() -> None:
 
     assert targets.jackknife(np.arange(5.0)[None], mean).known
     assert not targets.jackknife(np.arange(4.0)[None], mean).known
+
+
+def test_a_run_counts_in_the_profile_at_its_very_regret(filled: Fill) -> None:
+    comparison = Comparison(load_all(filled({make_setup("a"): [make_run(0, [10.0])]})), 0, (1.0,))
+    assert targets.profiles(comparison, np.array([0.5, 1.0])).tolist() == [[0.0, 1.0]]

@@ -272,3 +272,10 @@ def test_one_method_has_no_such_tables(filled: Fill, tmp_path: Path) -> None:
 
 def test_with_ties_it_is_exact_up_to_thirteen_differences() -> None:
     assert [signed_rank(np.ones(count)).is_exact for count in (13, 14)] == [True, False]
+
+
+def test_differences_that_cancel_inside_a_benchmark_are_a_tie() -> None:
+    """0.1 + 0.2 - 0.3 is no zero in floating point."""
+    values, one = np.array([[0.9, 1.0], [0.8, 1.0], [1.0, 0.7]]), np.zeros(3, int)
+    settings, benchmarks, spaces = wilcoxon.levels(values, Tasks(one, one, one))
+    assert [level.pairs[0, 1].pairs for level in (settings, benchmarks, spaces)] == [3, 0, 0]
