@@ -21,6 +21,16 @@ def data_folders() -> list[Path]:
     return list(dict.fromkeys([data_folder(), Path(_user_folder("data"))]))
 
 
+def place_of(folder: Path, file: str) -> Path:
+    """Where a folder of imported data is: the first of `data_folders` in which it holds `file`, or else the first.
+
+    Args:
+        folder: relative to these.
+    """
+    places = [data / folder for data in data_folders()]
+    return next((place for place in places if (place / file).exists()), places[0])
+
+
 def _user_folder(kind: str) -> str:
     import platformdirs  # may be missing where `nasbench speed --gpu` runs
 

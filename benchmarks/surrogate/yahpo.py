@@ -17,7 +17,8 @@ import numpy as np
 from nasbench.benchmarks.abilities import quantile_rank
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.folders import data_folder, data_folders
+from nasbench.benchmarks.files import beside
+from nasbench.benchmarks.folders import data_folder, place_of
 from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.protobuf import Malformed
 from nasbench.benchmarks.repeatability import Repeatable
@@ -60,9 +61,9 @@ def import_scenario(scenario: Scenario, folder: Path, every: bool = False) -> Pa
     if scenario.chosen:
         contents[_TASKS] = json.dumps(list(scenario.families if every else scenario.chosen)).encode()
     for name, content in contents.items():
-        aside = place / f".{name}.tmp"
-        aside.write_bytes(content)
-        aside.replace(place / name)
+        with beside(place / name) as aside:
+            aside.write_bytes(content)
+            aside.replace(place / name)
     return place
 
 
@@ -206,8 +207,7 @@ def _opened(name: str) -> Opened:
 
 
 def _place(scenario: Scenario) -> Path:
-    places = [folder / scenario.folder for folder in data_folders()]
-    return next((place for place in places if (place / MODEL).exists()), places[0])
+    return place_of(Path(scenario.folder), MODEL)
 
 
 def _space(scenario: Scenario, facts: dict[str, Any]) -> ParameterSpace:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nasbench.benchmarks.folders import data_folder, data_folders
+from nasbench.benchmarks.folders import data_folder, place_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -23,6 +23,8 @@ from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.imported import described, read_array, write_array
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
+
+_FILE = "columns.json"
 
 
 class Columns(NamedTuple):
@@ -47,18 +49,18 @@ def save(name: str, columns: Columns) -> Path:
     Metrics that were added before remain, except those with the same names.
     """
     folder = data_folder() / "columns" / name
-    before = _kept(folder)
+    before = _kept(name)
     if before is not None and len(before[1]["metrics"]) and before[1]["rows"] == columns.rows:
         earlier = [Metric(**metric) for metric in before[1]["metrics"]]
         names = {metric.name for metric in columns.metrics}
         stay = [i for i, metric in enumerate(earlier) if metric.name not in names]
-        values = np.concatenate([read_array(folder, before[1]["values"])[:, stay], columns.values], axis=1)
+        values = np.concatenate([read_array(before[0], before[1]["values"])[:, stay], columns.values], axis=1)
         columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values, columns.rows)
     folder.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {"size": len(columns.values), "rows": columns.rows}
     facts["metrics"] = [described(metric) for metric in columns.metrics]
     facts["values"] = write_array(folder, columns.values)
-    description.write(folder / "columns.json", facts)
+    description.write(folder / _FILE, facts)
     for path in folder.glob("*.npy"):
         if path.stem != facts["values"]:
             path.unlink()
@@ -67,31 +69,30 @@ def save(name: str, columns: Columns) -> Path:
 
 def add_to(table: TabularBenchmark) -> None:
     """Adds the user's metrics to a table. Raises UsageError if they are damaged, or belong to another table."""
-    for folder in data_folders():
-        kept = _kept(folder / "columns" / table.name)
-        if kept is None:
-            continue
-        place, facts = kept
-        if facts.pop("rows") != digest_of(table.space):  # it is no part of the checksum: the table's own stands for it
-            raise UsageError(
-                f"{place} was made for other rows of {table.name}, or by an earlier nasbench: delete that folder, and "
-                "import again"
-            )
-        metrics = [Metric(**metric) for metric in facts["metrics"]]
-        checksum = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-        table.add_metrics(metrics, partial(read_array, place, facts["values"]), f"sha256:{checksum}")
+    if (kept := _kept(table.name)) is None:
         return
+    place, facts = kept
+    if facts.pop("rows") != digest_of(table.space):  # it is no part of the checksum: the table's own stands for it
+        raise UsageError(
+            f"{place} was made for other rows of {table.name}, or by an earlier nasbench: delete that folder, and "
+            "import again"
+        )
+    metrics = [Metric(**metric) for metric in facts["metrics"]]
+    checksum = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    table.add_metrics(metrics, partial(read_array, place, facts["values"]), f"sha256:{checksum}")
 
 
 def names(table: str) -> set[str]:
     """The names of the metrics that the user has added to a table."""
-    kept = _kept(data_folder() / "columns" / table)
+    kept = _kept(table)
     return {metric["name"] for metric in kept[1]["metrics"]} if kept else set()
 
 
-def _kept(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+def _kept(table: str) -> tuple[Path, dict[str, Any]] | None:
+    """The folder of the metrics that were added to a table, and what describes them; None if there are none."""
+    folder = place_of(Path("columns", table), _FILE)
     try:
-        facts = description.read(folder / "columns.json").facts
+        facts = description.read(folder / _FILE).facts
         return folder, {name: facts[name] for name in ("size", "metrics", "values")} | {"rows": facts.get("rows")}
     except FileNotFoundError:
         return None

@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import logging
 import os
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from nasbench.benchmarks.files import beside
 from nasbench.benchmarks.folders import cache_folder
 from nasbench.benchmarks.tabular.table import Array
 
@@ -72,12 +72,7 @@ def _is_ours(folder: Path) -> bool:
 def _write(path: Path, array: Array) -> None:
     path.parent.parent.mkdir(parents=True, exist_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    with beside(path) as aside:
+        with aside.open("wb") as file:
             np.save(file, array)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        aside.replace(path)

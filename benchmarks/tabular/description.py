@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nasbench.benchmarks.files import beside
+
 _BEGINNING = '{"digest": "%s",'
 
 
@@ -24,9 +26,9 @@ class Description(NamedTuple):
 def write(path: Path, facts: dict[str, Any]) -> None:
     """Writes a description atomically. Raises OSError, or TypeError for facts that are not plain data."""
     text = json.dumps(facts, indent=1)
-    aside = path.with_name(f".{path.name}.tmp")
-    aside.write_text(_BEGINNING % _digest(text.encode()) + text[1:])
-    aside.replace(path)
+    with beside(path) as aside:
+        aside.write_text(_BEGINNING % _digest(text.encode()) + text[1:])
+        aside.replace(path)
 
 
 def read(path: Path) -> Description:

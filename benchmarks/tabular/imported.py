@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.benchmarks import folders
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.folders import data_folder, data_folders
+from nasbench.benchmarks.files import beside
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import (
     Categorical,
@@ -267,19 +268,18 @@ def write(table: TableData, folder: Path) -> None:
 
 def folder_of(name: str) -> Path:
     """The folder into which a table is imported; an earlier import may be in another folder (`place_of`)."""
-    return data_folder() / "tables" / name
+    return folders.data_folder() / "tables" / name
 
 
 def names() -> list[str]:
     """The names of all imported tables."""
-    folders = {path.parent.name for folder in data_folders() for path in folder.glob("tables/*/table.json")}
-    return sorted(name for name in folders if re.fullmatch(NAME, name))  # not a copy such as `x.bak`
+    found = {path.parent.name for folder in folders.data_folders() for path in folder.glob("tables/*/table.json")}
+    return sorted(name for name in found if re.fullmatch(NAME, name))  # not a copy such as `x.bak`
 
 
 def place_of(name: str) -> Path:
     """The folder of an imported table."""
-    places = [folder / "tables" / name for folder in data_folders()]
-    return next((place for place in places if (place / "table.json").exists()), places[0])
+    return folders.place_of(Path("tables", name), "table.json")
 
 
 def open_imported(name: str) -> TabularBenchmark:
@@ -295,11 +295,11 @@ def open_imported(name: str) -> TabularBenchmark:
 
 def write_array(folder: Path, array: NDArray[Any]) -> str:
     """Writes an array into a folder under its SHA-256 sum, and returns the sum."""
-    aside = folder / ".array.tmp"
-    with aside.open("wb") as file:
-        np.save(file, array)
-    digest = sha256_of(aside)
-    aside.replace(folder / f"{digest}.npy")
+    with beside(folder / "values.npy") as aside:
+        with aside.open("wb") as file:
+            np.save(file, array)
+        digest = sha256_of(aside)
+        aside.replace(folder / f"{digest}.npy")
     return digest
 
 

@@ -104,7 +104,7 @@ def read(path: Path) -> bytes:
 
 
 def write(path: Path, data: Data) -> None:
-    """Writes a file atomically and durably; on an error the previous file stays.
+    """Writes a file atomically and durably; on an error, which names it, the previous file stays.
 
     The temporary file's name contains the writer's host and process: writers do not collide, and the remains of a
     killed writer are recognised (`scratch`).
@@ -118,9 +118,11 @@ def write(path: Path, data: Data) -> None:
         finally:
             os.close(handle)
         system.rename(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             system.unlink(temporary)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from None  # nobody knows the temporary file
         raise
     sync_folder(path.parent)
 

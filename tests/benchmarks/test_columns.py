@@ -123,6 +123,20 @@ def test_more_columns_stand_beside_the_earlier_ones(nasbench: Callable[..., Prin
     assert list(table.evaluate(table.space.configuration(1), 0).metrics.values())[-3:] == [0.125, 1.0, 99.0]
 
 
+def test_metrics_in_the_users_directory_are_found_and_kept_where_another_data_folder_is_named(
+    nasbench: Callable[..., Printed], few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("NASBENCH_DATA")
+    assert nasbench("import", "columns", few, *ONTO, "--column", "phone", "--column", "fridge").code == 0
+    assert (tmp_path / "home" / "nasbench" / "columns").is_dir()
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+    assert added.names("nb201-cifar10") == {"phone", "fridge"}
+    assert nasbench("import", "columns", few, *ONTO, "--column", "phone").code == 0
+    assert (tmp_path / "data" / "columns").is_dir()
+    assert [m.name for m in open_table("nb201-cifar10").metrics[-2:]] == ["fridge", "phone"]
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [

@@ -111,3 +111,11 @@ def begin_and_commit(folder: Path, seed: int) -> None:
     store = Store.create(folder)
     store.commit(make_setup(metrics=("valid-error@1", f"metric{seed}")), [make_run(seed, [1.0])], FACTS)
     assert store.notices == []
+
+
+def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").mkdir()
+    with pytest.raises(IsADirectoryError) as raised:
+        disk.write(tmp_path / "a.zip", b"x")
+    assert raised.value.filename == str(tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.zip"]
