@@ -32,12 +32,13 @@ _MOST_INSPECTED = 2000  # candidates whose elements are listed
 class Popnas(Method):
     """Grows networks level by level and evaluates the predicted Pareto front of each level, after POPNASv3.
 
-    First, all networks of the first level are evaluated, or `first` of them, and random networks of the next levels if
-    these are fewer than 30 or `first`. Then predictors of score, training time and size are fitted on all observations,
-    each network of the level is extended in every way, and at most `children` networks of the predicted Pareto front
-    are evaluated, with at most `exploration` more that use elements that the front neglects. After the last level,
-    extensions of all evaluated networks are candidates, round after round. The score is the rank among the
-    observations: by violation of the constraints, then by objective; failed ones are last.
+    First, `first` networks of the first level are evaluated, or with `first=0` all of them; where the level has fewer
+    than `first` (30 with `first=0`), random networks of the next levels are added. Then predictors of score, training
+    time and size are fitted on all observations, each network of the level is extended in every way, and at most
+    `children` networks of the predicted Pareto front are evaluated, with at most `exploration` more that use elements
+    that the front neglects. After the last level, extensions of all evaluated networks are candidates, round after
+    round. The score is the rank among the observations: by violation of the constraints, then by objective; failed
+    ones are last.
 
     Options:
         children: largest number of networks evaluated of each level's front.

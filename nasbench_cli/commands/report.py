@@ -21,13 +21,16 @@ from nasbench.results.scores import names as scores
 @click.command()
 @click.argument("stores", metavar="[STORE]…", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--baseline", metavar="METHOD", help="Method that the others are compared with.  [default: that of the suite]"
+    "--baseline",
+    metavar="METHOD",
+    help="Method that the others are compared with.  [default: that of the suite, or random, or the first by name; "
+    "with --against the store's method, if it has one alone]",
 )
 @click.option(
     "--checkpoints",
     metavar="N,N,…",
     help="Numbers of evaluations (or seconds, if the budget is in seconds) at which to compare, besides the end of the "
-    "budget.  [default: those of the suite]",
+    "budget.  [default: those of the suite, or 50,100,150,200; quarters of a budget in seconds]",
 )
 @click.option("--method", multiple=True, metavar="NAME", help="Compare only this method; repeatable.")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave out a method; repeatable.")

@@ -121,7 +121,8 @@ KEYS = (
         "--objective",
         (str,),
         str,
-        "A metric to optimise, instead of the benchmark's own objective; two or three, by repeating the option.",
+        "An objective; two or three, by repeating the option, are optimised at once. A single one must be the "
+        "benchmark's own.",
         "METRIC",
         default=(),
         several=True,

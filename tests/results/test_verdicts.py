@@ -257,7 +257,7 @@ def test_equivalent_needs_every_space_and_equal_on_average_does_not() -> None:
     inside = [max(own.p_outside(0.45, 0.55) for own in p.by_space.values()) for p in overall.pairs.values()]
     assert [p.p_equivalent for p in overall.pairs.values()] == pytest.approx(holm(np.array(inside)))
     on_average = np.array([p.these.p_outside(0.45, 0.55) for p in overall.pairs.values()])
-    assert [p.p_even for p in overall.pairs.values()] == pytest.approx(holm(on_average))
+    assert [p.p_even for p in overall.pairs.values()] == pytest.approx(holm(on_average), abs=0)  # they are tiny
 
 
 def test_methods_that_found_nothing_feasible_are_not_the_same_for_that(filled: Fill) -> None:
