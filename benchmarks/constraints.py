@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
@@ -137,6 +137,19 @@ class Bound:
 
     def __str__(self) -> str:
         return f"{self.metric.name} {self.relation} {self.limit:.7g} {self.metric.unit}".rstrip()
+
+
+def satisfied(bounds: Sequence[Bound], values: NDArray[np.float64], places: Mapping[str, int]) -> NDArray[np.bool_]:
+    """Whether each row satisfies all bounds, shape (rows,); NaN satisfies none.
+
+    Args:
+        values: metrics in their units, shape (rows, metrics).
+        places: the column of each metric.
+    """
+    hold = np.ones(len(values), np.bool_)
+    for bound in bounds:
+        hold &= bound.holds(values[:, places[bound.metric.name]])
+    return hold
 
 
 def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:

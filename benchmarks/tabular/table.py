@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.abilities import Oracle, quantile_rank
-from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.constraints import Bound, satisfied
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.metrics import Metric, Values
@@ -220,8 +220,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
             feasible = self._apply(bound, feasible)
         objective = self._rows[feasible, 0]
         means = self._mean_rows[np.isfinite(self._mean_rows[:, 0])]
-        for bound in bounds:
-            means = means[bound.holds(means[:, self.column(bound.metric.name)])]
+        means = means[satisfied(bounds, means, self.places)]
         return Oracle(
             best=float(objective.min()),
             worst=float(objective.max()),

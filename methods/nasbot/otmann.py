@@ -153,17 +153,8 @@ def to_all(network: Encoded, others: Packed, nus: Sequence[float] = NUS) -> Arra
     return np.stack([plain, plain / (network.merged.totals[0] + others.totals)])
 
 
-def distances(
-    networks: Sequence[Encoded], others: Sequence[Encoded] | None = None, nus: Sequence[float] = NUS
-) -> Array:
-    """Distances of all pairs, shape (2, ν, networks, others): distances, then normalised ones.
-
-    Args:
-        others: by default the same networks.
-    """
-    if others is not None:
-        columns = packed(others)
-        return np.stack([to_all(network, columns, nus) for network in networks], axis=2)
+def distances(networks: Sequence[Encoded], nus: Sequence[float] = NUS) -> Array:
+    """Distances of all pairs, shape (2, ν, networks, networks): distances, then normalised ones."""
     matrices = np.zeros((2, len(nus), len(networks), len(networks)))
     for i, network in enumerate(networks[1:], 1):
         matrices[:, :, i, :i] = matrices[:, :, :i, i] = to_all(network, packed(networks[:i]), nus)

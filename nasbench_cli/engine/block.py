@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound, abilities
+from nasbench.benchmarks.constraints import satisfied
 from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.held_back import draw_block, worth_block
@@ -67,13 +68,7 @@ def run_block(
     asks, workers, started, finished = schedule(costs, setup.workers)
     metrics, held, block = metrics[asks], held[asks], block[asks]
     means = benchmark.mean_metrics_block(block)
-    feasible, score_feasible = (
-        np.logical_and.reduce(
-            [bound.holds(values[:, benchmark.column(bound.metric.name)]) for bound in bounds], initial=True
-        )
-        & np.ones(n, bool)
-        for values in (metrics, means)
-    )
+    feasible, score_feasible = (satisfied(bounds, values, benchmark.places) for values in (metrics, means))
     objective = np.where(feasible, metrics[:, 0], np.inf)
     best = np.minimum.accumulate(objective)
     is_new = objective < np.append(np.inf, best[:-1])

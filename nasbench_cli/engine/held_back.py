@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound
 from nasbench.benchmarks.abilities import KnowsRepetitions
+from nasbench.benchmarks.constraints import satisfied
 from nasbench.benchmarks.spaces import Block, Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.cli.engine.workers import attempt, usable
+from nasbench.cli.engine.workers import attempt, is_feasible, usable
 
 Worth: TypeAlias = tuple[float, bool | None]
 """Objective of the incumbent in the repetition held back, and whether it satisfies the constraints there. NaN and False
@@ -62,7 +63,7 @@ class HeldBack:
         if trained.status != "ok":
             return math.nan, False
         objective = trained.metrics[self._benchmark.objective.name]
-        return objective, all(bound.holds(trained.metrics[bound.metric.name]) for bound in self._bounds)
+        return objective, is_feasible(trained, self._bounds)
 
 
 def draw_block(
@@ -94,10 +95,8 @@ def worth_block(
     values = benchmark.evaluate_block(block[is_new], np.maximum(held[is_new], 0).astype(np.uint64))
     assert values is not None  # the configurations were evaluated
     is_held, is_ok = held[is_new] >= 0, usable(benchmark, values)
-    feasible = np.logical_and.reduce(
-        [bound.holds(values[:, benchmark.column(bound.metric.name)]) for bound in bounds], initial=True
-    )
+    feasible = (satisfied(bounds, values, benchmark.places) & is_ok).astype(object)
     number = np.cumsum(is_new)  # of incumbents so far
     objectives = np.append(math.nan, np.where(is_held & is_ok, values[:, 0], math.nan))
-    verdicts = np.append(np.array([None]), np.where(is_held, (feasible & is_ok).astype(object), None))
+    verdicts = np.append(np.array([None]), np.where(is_held, feasible, np.array(None)))
     return objectives[number], verdicts[number]

@@ -49,7 +49,7 @@ def in_processes(
     function: Callable[[T], R],
     tasks: Sequence[T],
     jobs: int,
-    cut: Callable[[T], list[T]],
+    cut: Callable[[T], list[T]] = lambda task: [task],
     limits: Limits = NO_LIMITS,
     apart: Callable[[T], str] = lambda _: "",
 ) -> Generator[tuple[T, R | Lost], None, None]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Metric, UsageError
 from nasbench.benchmarks.abilities import KnowsAllMeans
+from nasbench.benchmarks.constraints import satisfied
 from nasbench.benchmarks.fronts import Array, losses
 from nasbench.results.hypervolumes import Front
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
@@ -54,10 +55,7 @@ def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tupl
 
     means, places = benchmark.all_means(), benchmark.places
     values = means[:, [places[metric.name] for metric in objectives]]
-    feasible = np.all(np.isfinite(values), axis=1)
-    for bound in bounds:
-        feasible &= bound.holds(means[:, places[bound.metric.name]])
-    values = values[feasible]
+    values = values[np.all(np.isfinite(values), axis=1) & satisfied(bounds, means, places)]
     if not len(values):
         limits = " and ".join(map(str, bounds)) or "every objective has a value"
         raise UsageError(f"no configuration of {benchmark.name} has means by which {limits}: there is no front")

@@ -308,7 +308,7 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
             _LOG.warning("%s; another process repeats it, and computes the rest, too", error)
             jobs, tasks = 1, list(left)
     nothing = {metric.name: math.nan for metric in _opened(name).metrics}
-    with closing(in_processes(evaluate, tasks, jobs, lambda task: [task])) as results:
+    with closing(in_processes(evaluate, tasks, jobs)) as results:
         for task, result in results:
             yield task, Evaluation(nothing, 0.0, "failed", result.reason) if isinstance(result, Lost) else result
 

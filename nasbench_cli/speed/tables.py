@@ -34,6 +34,7 @@ from nasbench.benchmarks.spaces.views import AsGraph
 from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.work import Work
+from nasbench.cli.engine.workers import is_feasible
 from nasbench.cli.layout import table
 from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed
@@ -284,7 +285,7 @@ def _times_by(
             configuration = method.ask() if asks else benchmark.space.sample(rng)
             asked = now()
             evaluation = benchmark.evaluate(configuration, told)
-            feasible = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
+            feasible = is_feasible(evaluation, bounds)
             evaluated = now()
             method.tell(Observation(configuration, evaluation, feasible))
             told_at = now()

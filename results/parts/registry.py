@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import wraps
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
-from nasbench.results.errors import StoreError, nearest
+from nasbench.results import plugins
+from nasbench.results.errors import StoreError
 from nasbench.results.parts import (
     answer,
     baseline,
@@ -74,7 +75,7 @@ _GROUP = "nasbench.parts"
 
 def optional_names() -> tuple[str, ...]:
     """Names of all optional parts, built-in ones first; nothing is imported."""
-    return (*OPTIONAL, *(point.name for point in entry_points(group=_GROUP) if point.name not in OPTIONAL))
+    return plugins.names(_GROUP, list(OPTIONAL))
 
 
 def requested(text: str) -> tuple[MakeOptional, list[str]]:
@@ -86,28 +87,18 @@ def requested(text: str) -> tuple[MakeOptional, list[str]]:
     words = [word.strip() for word in rest.split(",") if word.strip()]
     if name in OPTIONAL:
         return OPTIONAL[name], words
-    for point in entry_points(group=_GROUP):
-        if point.name == name:
-            return _third_partys(point), words
-    known = optional_names()
-    raise StoreError(f"there is no part {name!r}{nearest(name, known)}; allowed: {', '.join(known)}")
+    return _third_partys(plugins.entry_point(_GROUP, "part", name, list(OPTIONAL))), words
 
 
 def _third_partys(point: EntryPoint) -> MakeOptional:
     """A third party's function, wrapped so that its errors become one sentence."""
-    try:
+    with plugins.errors_named(f"part {point.name!r} cannot be loaded"):
         make = point.load()
-    except Exception as error:
-        raise StoreError(f"part {point.name!r} cannot be loaded: {type(error).__name__}: {error}") from None
 
     @wraps(make)
     def made(subject: Subject, words: Sequence[str]) -> Part:
-        try:
+        with plugins.errors_named(f"part {point.name!r} fails"):
             part = make(subject, words)
-        except StoreError:
-            raise
-        except Exception as error:
-            raise StoreError(f"part {point.name!r} fails: {type(error).__name__}: {error}") from error
         if not isinstance(part, Part):
             raise StoreError(f"part {point.name!r} returns {type(part).__name__!r}, which is no Part")
         return part

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
-
-from nasbench.results.errors import StoreError, nearest
+from nasbench.results import plugins
+from nasbench.results.errors import StoreError
 from nasbench.results.scores.average import Average
 from nasbench.results.scores.mean import Mean
 from nasbench.results.scores.observed import Observed
@@ -41,27 +40,17 @@ __all__ = [
 
 def names() -> tuple[str, ...]:
     """The names of all scores, built-in ones first; nothing is imported."""
-    ours = [score.name for score in _BUILT_IN]
-    return (*ours, *(point.name for point in entry_points(group=_GROUP) if point.name not in ours))
+    return plugins.names(_GROUP, [score.name for score in _BUILT_IN])
 
 
 def score_of(name: str) -> Score:
     """The score called `name`. Raises StoreError, with the nearest name, if there is none or it cannot be loaded."""
-    for score in _BUILT_IN:
-        if score.name == name:
-            return score
-    for point in entry_points(group=_GROUP):
-        if point.name == name:
-            return _loaded(point)
-    raise StoreError(f"there is no score {name!r}{nearest(name, names())}; allowed: {', '.join(names())}")
-
-
-def _loaded(point: EntryPoint) -> Score:
-    """A third party's score, from an entry point that names its class."""
-    try:
+    built_in = {score.name: score for score in _BUILT_IN}
+    if name in built_in:
+        return built_in[name]
+    point = plugins.entry_point(_GROUP, "score", name, list(built_in))
+    with plugins.errors_named(f"score {name!r} cannot be loaded"):
         score = point.load()()
-    except Exception as error:  # third-party code may raise anything
-        raise StoreError(f"score {point.name!r} cannot be loaded: {type(error).__name__}: {error}") from None
     if not isinstance(score, Score):
-        raise StoreError(f"score {point.name!r} is {type(score).__name__!r}, which is no nasbench.results.scores.Score")
+        raise StoreError(f"score {name!r} is {type(score).__name__!r}, which is no nasbench.results.scores.Score")
     return score

@@ -15,7 +15,7 @@ from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.graphs.networks import check
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
-from nasbench.methods.nasbot.otmann import NUS, distances
+from nasbench.methods.nasbot.otmann import NUS, distance, distances
 from nasbench.methods.nasbot.surrogate import Surrogate
 from nasbench.methods.surrogates.acquisition import expected_improvement
 from nasbench.methods.surrogates.networks import (
@@ -384,8 +384,8 @@ class TestMethods:
         assert listed.between() == pytest.approx(evolved.between(), abs=1e-6)
         best = [c.best(nearness, np.random.default_rng(0)) for c in (listed, evolved)]
         first = encoded(space.as_graph(asked[0]))  # type: ignore[attr-defined]
-        near = [distances([encoded(space.as_graph(b))], [first])[1, 1, 0, 0] for b in best]  # type: ignore[attr-defined]
-        everyone = np.sort([distances([n], [first])[1, 1, 0, 0] for n in listed._networks[::20]])
+        near = [distance(encoded(space.as_graph(b)), first).normalised[1] for b in best]  # type: ignore[attr-defined]
+        everyone = np.sort([distance(n, first).normalised[1] for n in listed._networks[::20]])
         assert near[0] <= near[1] <= everyone[len(everyone) // 20]
 
     @pytest.mark.parametrize(

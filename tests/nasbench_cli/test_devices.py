@@ -51,7 +51,7 @@ def fails_first(task: str) -> str:
 @pytest.mark.slow
 def test_a_task_whose_device_failed_is_done_in_a_new_process(tmp_path: Path) -> None:
     tasks = [str(tmp_path / "once"), str(tmp_path / "always")]
-    found = dict(in_processes(fails_first, tasks, 1, lambda task: [task]))
+    found = dict(in_processes(fails_first, tasks, 1))
     assert found[tasks[0]] == "once.1"
     lost = found[tasks[1]]
     assert isinstance(lost, Lost)
@@ -135,7 +135,7 @@ def visible(mark: str) -> str:
 def test_each_process_has_a_device_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nasbench.cli.engine.pool.shared_out", lambda number: {"CUDA_VISIBLE_DEVICES": f"GPU-{number}"})
     tasks = [str(tmp_path / f"begun-{number}") for number in range(2)]
-    found = dict(in_processes(visible, tasks, 2, lambda task: [task]))
+    found = dict(in_processes(visible, tasks, 2))
     assert sorted(str(value) for value in found.values()) == ["GPU-0", "GPU-1"]
 
 

@@ -57,7 +57,7 @@ def grumble(number: int) -> int:
 
 
 def test_notices_of_other_processes_come_here_also_when_they_die(heard: list[Notice]) -> None:
-    results = dict(in_processes(grumble, [1, 2], 2, lambda task: [task]))
+    results = dict(in_processes(grumble, [1, 2], 2))
     assert results[1] == 1
     assert "died" in str(results[2])
     assert sorted(heard) == [Notice(logging.WARNING, f"task {number}", "this is hard") for number in (1, 2)]

@@ -190,7 +190,7 @@ def test_after_a_failed_device_another_process_computes_the_rest(
             raise DeviceLost("the device has failed")
         return whole(self, configuration, seed, *others)
 
-    def elsewhere(evaluate: Any, tasks: list[Any], jobs: int, name: Any) -> Any:
+    def elsewhere(evaluate: Any, tasks: list[Any], jobs: int) -> Any:
         handed.append(len(tasks))
         yield from ((task, evaluate(task)) for task in tasks)
 

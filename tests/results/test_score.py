@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from html import unescape
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -14,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from nasbench.results import Setting, Store, StoreError, scores
+from nasbench.results import Setting, Store, StoreError, plugins, scores
 from nasbench.results.parts.score import _changed
 from nasbench.results.reading import _incumbents, load, select
 from nasbench.results.report import report
@@ -286,10 +287,10 @@ def test_a_third_partys_score_is_found_by_its_entry_point(
 ) -> None:
     points = [
         EntryPoint(name, f"{__name__}:{value}", "nasbench.scores")
-        for name, value in (("latest", "Latest"), ("none", "make_none"), ("gone", "Gone"))
+        for name, value in (("latest", "Latest"), ("none", "make_none"), ("gone", "Gone"), ("exits", "make_exit"))
     ]
-    monkeypatch.setattr(scores, "entry_points", lambda group: points)
-    assert scores.names()[-3:] == ("latest", "none", "gone")
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    assert scores.names()[-4:] == ("latest", "none", "gone", "exits")
     assert first_of(lucky, tmp_path / "out", score="latest") == "lucky"
     text = (tmp_path / "out" / "report.md").read_text()
     assert "What is compared is the last objective" in text
@@ -298,6 +299,14 @@ def test_a_third_partys_score_is_found_by_its_entry_point(
         scores.score_of("none")
     with pytest.raises(StoreError, match="score 'gone' cannot be loaded: AttributeError"):
         scores.score_of("gone")
+    with pytest.raises(StoreError, match="score 'exits' cannot be loaded: SystemExit: 3"):
+        scores.score_of("exits")
+    with pytest.raises(StoreError, match=r"there is no score 'latst' \(did you mean latest\?\)"):
+        scores.score_of("latst")
+
+
+def make_exit() -> None:
+    sys.exit(3)
 
 
 def make_none() -> int:
