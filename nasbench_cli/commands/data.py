@@ -18,9 +18,9 @@ from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
 from nasbench.benchmarks.tabular import added
 from nasbench.benchmarks.tabular.additions import ADDITIONS, Addition
 from nasbench.benchmarks.tabular.families import FAMILIES
-from nasbench.cli.commands.import_ import save_columns, save_scenario, save_table
 from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
+from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import prose, table, terminal_width
 from nasbench.results.display.numbers import count

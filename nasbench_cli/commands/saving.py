@@ -1,0 +1,77 @@
+"""What is imported or fetched becomes benchmarks and metrics, and the user is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks.surrogate import yahpo
+from nasbench.benchmarks.surrogate.scenarios import Scenario
+from nasbench.benchmarks.tabular import EMBEDDED, added, imported
+from nasbench.methods import METHODS
+from nasbench.results.display.numbers import count
+
+
+def save_table(table: imported.TableData) -> None:
+    """Keeps a table as a benchmark. Raises UsageError if another benchmark or a method has its name."""
+    if table.name in METHODS.names():
+        raise UsageError(f"{table.name} is the name of a method: give the table another name")
+    if BENCHMARKS.is_taken(table.name) and table.name not in EMBEDDED:
+        raise UsageError(f"{table.name} is the name of another benchmark: rename the file, or remove that benchmark")
+    before = _checksum_before(table.name)
+    folder = imported.save(table)
+    objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])
+    click.echo(
+        f"{table.name}: {int(known.any(axis=1).sum()):,} of {count(table.space.size, 'configuration')}, up to "
+        f"{count(int(known.sum(axis=1).max()), 'repetition')}; minimises {table.metrics[0].name}, from "
+        f"{np.nanmin(objective):.6g} to {np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench "
+        f"show {table.name}` says more"
+    )
+    if table.left_out:
+        trainings = count(table.left_out, "training")
+        click.echo(
+            f"notice: {trainings} without a value of {table.metrics[0].name} left out: an evaluation draws from the "
+            "other repetitions",
+            err=True,
+        )
+    if before not in ("", imported.open_imported(table.name).checksum):
+        click.echo(f"notice: it replaces an earlier {table.name}: runs on that table are stale now", err=True)
+
+
+def save_columns(name: str, new: added.Columns) -> None:
+    """Adds metrics to a table, and says so."""
+    folder = added.save(name, new)
+    known = int(np.isfinite(new.values).any(axis=1).sum())
+    click.echo(
+        f"{name}: {count(len(new.metrics), 'metric')} for {known:,} of {count(len(new.values), 'configuration')}, "
+        f"{new.metrics[0].name} to {new.metrics[-1].name}; kept in {folder} until you delete it"
+    )
+    click.echo(f"notice: runs on {name} without these metrics are stale now", err=True)
+
+
+def save_scenario(scenario: Scenario, folder: Path, every: bool = False) -> None:
+    """Makes benchmarks of a surrogate.
+
+    Args:
+        folder: has its files.
+        every: whether all of its tasks become benchmarks, instead of the chosen ones.
+
+    Raises UsageError if a file is missing, cut off, or another one.
+    """
+    place = yahpo.import_scenario(scenario, folder, every)
+    names = [f"{scenario.prefix}{task}" for task in yahpo.tasks(scenario)]
+    click.echo(
+        f"{count(len(names), 'benchmark')}, {names[0]} to {names[-1]}; values come from a surrogate; kept in {place} "
+        f"until you delete it; `nasbench show {names[0]}` says more"
+    )
+
+
+def _checksum_before(name: str) -> str:
+    """Checksum of the imported table with this name; empty if there is none, or it is damaged."""
+    try:
+        return imported.open_imported(name).checksum if name in imported.names() else ""
+    except UsageError:
+        return ""
