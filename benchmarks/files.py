@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import errno
+import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_FORGOTTEN = 24 * 3600.0  # seconds after which a temporary file is what a killed process left
+
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """A temporary file of this process beside `path`, to be written and renamed; it is removed if it was not.
+    """A new temporary name beside `path`, to be written and renamed; the file is removed unless it was renamed.
 
-    An OSError in between names `path`, which the user knows.
+    An OSError inside the block is raised again with the name of `path`. What killed processes left is removed.
     """
-    temporary = path.with_name(f".{path.name}.{os.uname().nodename[:40]}.{os.getpid()}.tmp")
+    for left in path.parent.glob(f".{path.name}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _FORGOTTEN:
+                left.unlink()
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    except OSError as error:  # NumPy's have a text alone
+        raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()

@@ -22,11 +22,7 @@ def data_folders() -> list[Path]:
 
 
 def place_of(folder: Path, file: str) -> Path:
-    """Where a folder of imported data is: the first of `data_folders` in which it holds `file`, or else the first.
-
-    Args:
-        folder: relative to these.
-    """
+    """Path of a folder of imported data: below the first of `data_folders` where it has `file`, or else the first."""
     places = [data / folder for data in data_folders()]
     return next((place for place in places if (place / file).exists()), places[0])
 

@@ -104,7 +104,7 @@ class Curves:
 
     @cached_property
     def span(self) -> Array:
-        """From the oracle to the median of everything feasible, shape (settings,); NaN if unknown or not above 0."""
+        """Distance from the oracle to the median of everything feasible, shape (settings,); NaN if unknown or 0."""
         span = self.settings["median"].to_numpy(float) - self.oracle
         return np.where(span > 0, span, np.nan)
 

@@ -25,7 +25,10 @@ def entry_point(group: str, kind: str, name: str, built_in: Sequence[str]) -> En
 
 @contextmanager
 def errors_named(what: str) -> Iterator[None]:
-    """Turns what third-party code raises, `sys.exit` included, into a StoreError that begins with `what`."""
+    """Turns what third-party code raises, `sys.exit` included, into a StoreError that begins with `what`.
+
+    A StoreError is for the user already, and passes unchanged.
+    """
     try:
         yield
     except StoreError:

@@ -73,6 +73,7 @@ def _write(path: Path, array: Array) -> None:
     path.parent.parent.mkdir(parents=True, exist_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with beside(path) as aside:
+        aside.touch(mode=0o600)  # what was checked once must stay as it is
         with aside.open("wb") as file:
             np.save(file, array)
         aside.replace(path)

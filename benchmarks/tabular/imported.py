@@ -295,7 +295,7 @@ def open_imported(name: str) -> TabularBenchmark:
 
 def write_array(folder: Path, array: NDArray[Any]) -> str:
     """Writes an array into a folder under its SHA-256 sum, and returns the sum."""
-    with beside(folder / "values.npy") as aside:
+    with beside(folder / "table.npy") as aside:  # errors name it so
         with aside.open("wb") as file:
             np.save(file, array)
         digest = sha256_of(aside)

@@ -24,7 +24,7 @@ from nasbench.results.scores import names as scores
     "--baseline",
     metavar="METHOD",
     help="Method that the others are compared with.  [default: that of the suite, or random, or the first by name; "
-    "with --against the store's method, if it has one alone]",
+    "with --against and nothing selected the store's method, if it has one alone]",
 )
 @click.option(
     "--checkpoints",

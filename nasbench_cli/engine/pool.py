@@ -61,7 +61,8 @@ def in_processes(
 
     Args:
         jobs: number of processes.
-        cut: cuts a task that lost its process into the smallest tasks, to find out which is to blame.
+        cut: cuts a task that lost its process into the smallest tasks, to find out which is to blame; by
+            default none is cut.
         limits: longest times of what `watch` records; a process that exceeds one is ended.
         apart: owner of a task; a process computes tasks of one owner only.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
@@ -72,5 +73,5 @@ def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
     """Whether each point is non-dominated: no other point is as low in both coordinates and lower in one."""
     from moocore import is_nondominated
 
-    is_best: list[bool] = is_nondominated(points, keep_weakly=True).tolist()
+    is_best: list[bool] = is_nondominated(np.reshape(points, (-1, 2)), keep_weakly=True).tolist()
     return is_best

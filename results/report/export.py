@@ -18,7 +18,7 @@ _IOH_VERSION = "0.3.14"  # version of the logger that defines the format
 
 
 def tidy(curves: Curves) -> str:
-    """CSV with one row per step of each run: its first evaluation, each change of its incumbent, and its last.
+    """CSV with one row per step of each run: its first evaluation, each change of its value, and its last.
 
     Columns: family, bench, constraint, method, seed, evaluation, seconds (on the run's clock), value (of the incumbent
     by the report's score) and observed; both are empty before the first feasible evaluation.
@@ -85,7 +85,7 @@ def ioh(curves: Curves) -> dict[str, bytes]:
 
 
 def _steps(curves: Curves) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Each run with evaluations, with its first evaluation (0), changes of its incumbent, and its last evaluation."""
+    """Each run with evaluations, with its first evaluation (0), changes of its value, and its last evaluation."""
     values = curves.incumbent
     for row, count in enumerate(curves.runs["evaluations"].to_numpy()):
         if count:

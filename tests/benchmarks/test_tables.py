@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -199,6 +200,18 @@ def test_the_cache_converts_once_and_is_not_writable(counted: tuple[Callable[[],
     assert np.array_equal(second, first)
     with pytest.raises(ValueError, match="read-only"):
         second[0, 0] = 1.0
+
+
+def test_a_cached_file_belongs_to_its_user_alone(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
+    """Also in a folder that another program made, and whatever the user's umask."""
+    (cache_folder() / "tables").mkdir(parents=True, mode=0o755, exist_ok=True)
+    mask = os.umask(0o002)
+    try:
+        cache.load("key", counted[0], DIGEST)
+    finally:
+        os.umask(mask)
+    (path,) = (cache_folder() / "tables").glob("key-*.npy")
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_damaged_cache_is_made_again(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:

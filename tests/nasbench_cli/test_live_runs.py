@@ -264,7 +264,7 @@ def test_a_training_in_parts_that_fails_leaves_no_state(tmp_path: Path) -> None:
 
 
 def test_nothing_ends_before_what_was_told_already(tmp_path: Path) -> None:
-    """Of the first 50 s were an interrupted attempt's; the second had ended before these were put on the clock."""
+    """50 s of the first come from an interrupted attempt; the second ended before these were put on the clock."""
     benchmark = toys.Live()
     with closing(journaled(tmp_path)) as journal:
         live = workers.LiveWorkers(benchmark, journal, (), ())
