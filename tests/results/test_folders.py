@@ -11,14 +11,15 @@ ROOM = Path(__file__).parents[2] / "results"
 MAY_IMPORT = {
     "errors": set[str](),
     "hypervolumes": set[str](),
+    "plugins": {"errors"},
     "store": {"errors"},
     "selection": {"store", "errors"},
-    "scores": {"store", "errors"},
+    "scores": {"plugins", "store", "errors"},
     "curves": {"scores", "selection", "store", "errors"},
     "reading": {"hypervolumes", "curves", "scores", "selection", "store", "errors"},
     "statistics": {"hypervolumes", "curves", "scores", "store"},
     "display": {"curves"},
-    "parts": {"hypervolumes", "display", "statistics", "curves", "scores", "store", "errors"},
+    "parts": {"hypervolumes", "display", "statistics", "curves", "scores", "plugins", "store", "errors"},
     "report": {
         "hypervolumes",
         "parts",
