@@ -87,7 +87,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
         f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
         f"Caution: {benchmark.caution}" if benchmark.caution else "",
-        f"Fidelity: {'; '.join(f'{axis}, {axis.unit} each' for axis in benchmark.fidelity.axes)}"
+        f"Fidelity: {'; '.join(f'{axis} (an increase by 1 is {axis.unit})' for axis in benchmark.fidelity.axes)}"
         if benchmark.fidelity
         else "",
         f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in variants)}" if variants else "",
