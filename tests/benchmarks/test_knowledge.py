@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -155,3 +156,30 @@ def test_lists_of_the_same_ranges_with_other_rows_are_not_one_space() -> None:
         for toy in toys.values():
             lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
         assert Knowledge(toys["as"]).tasks == ("rows-same",)
+
+
+def test_the_same_data_under_another_name_and_another_search_space_are_no_other_tasks() -> None:
+    """A copy knows the objective of the task itself; other training code gives other results."""
+    own, other, copy, elsewhere = (table(f"own-{i}", values_of(i)) for i in range(4))
+    for toy in (own, other, copy):
+        toy.search_space = "toys apart"
+    copy.checksum, elsewhere.search_space = own.checksum, "toys, trained longer"
+    with ExitStack() as lent:
+        for toy in (own, other, copy, elsewhere):
+            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+        assert Knowledge(own).tasks == ("own-1",)
+
+
+def test_a_constraint_is_carried_over_by_the_share_of_what_is_known() -> None:
+    """Of ten known sizes five satisfy the limit: so do five of the ten that are known of the other task."""
+    values, others = values_of(0), values_of(1)
+    values[10:, 1], others[:10, 1] = math.nan, math.nan
+    others[10:, 0] = 1 - others[10:, 1]  # so the best is the largest that is feasible
+    own, other = table("part-0", values), table("part-1", others)
+    own.search_space = other.search_space = "toys apart"
+    bound = Bound(SIZE, float(np.sort(values[:10, 1])[4]), upper=True)
+    with ExitStack() as lent:
+        for toy in (own, other):
+            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+        first = Knowledge(own, [bound]).portfolio(1)
+    assert first == (SPACE.configuration(10 + int(np.argsort(others[10:, 1])[4])),)

@@ -316,3 +316,12 @@ def test_noise_is_the_median_deviation_between_repetitions_of_the_best_tenth() -
     apart = [1.0, 2.0, 6.0] + [9.0] * 27
     rows = [[[10 * i - a, 1], [10 * i + a, 1]] for i, a in enumerate(apart)] + [[[-99, 1], [math.nan, math.nan]]]
     assert tiny(rows).oracle(()).noise == pytest.approx(2 * math.sqrt(2))
+
+
+def test_a_configuration_without_an_objective_costs_what_is_recorded_of_it_or_nothing() -> None:
+    nan = math.nan
+    table = tiny([[[nan, 7.0], [nan, 9.0]], [[nan, nan], [nan, nan]], [[1.0, 2.0], [nan, nan]]])
+    found = [table.evaluate((row,), 1) for row in range(3)]
+    assert [(e.status, e.cost) for e in found] == [("failed", 7.0), ("failed", 0.0), ("ok", 2.0)]
+    table.cost_column, table._cost = None, 5.0
+    assert [table.evaluate((row,), 1).cost for row in range(3)] == [0.0, 0.0, 5.0]

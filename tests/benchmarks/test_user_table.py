@@ -408,3 +408,14 @@ def test_repetitions_make_a_grid_no_denser(write: Write) -> None:
     spec = SPEC.replace('values = ["tanh", "relu"]\n', "")
     with pytest.raises(UsageError, match=r"has 300 of them"):
         read_table(*write(head + "\n" + rows, spec))
+
+
+@pytest.mark.parametrize(("number", "fits"), [(255, True), (256, False)])
+def test_a_file_has_at_most_255_repetitions_of_a_configuration(number: int, fits: bool, write: Write) -> None:
+    rows = [f"0.1,tanh,{seed},0.5,0.5,1,1" for seed in range(number)] + ["0.2,relu,0,0.5,0.5,1,1"]
+    files = write("\n".join([CSV.split("\n", maxsplit=1)[0], *rows]) + "\n")
+    if fits:
+        assert read_table(*files).values.shape[1] == 255
+    else:
+        with pytest.raises(UsageError, match="has a configuration with more than 255 repetitions"):
+            read_table(*files)

@@ -216,3 +216,47 @@ def test_a_number_with_an_exponent_is_one_number() -> None:
     assert belief("rate=1e-3+layers=7").mode == belief("rate=0.1e-2+layers=7").mode
     wide = Problem(ParameterSpace([Float("x", 1.0, 1e9, log=True)]), (Metric("loss", ""),))
     assert Belief.of("x=1e+6", wide, np.random.default_rng(0)).mode == (1e6,)
+
+
+@pytest.mark.parametrize("trust", [0.0, 1.0])
+def test_what_is_not_uniform_is_drawn_around_the_incumbent_as_far_as_that_is_trusted(
+    trust: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = TestPriorBand().build()
+    space, flat = method._problem.space, method._problem.flat
+    method.draw(method._levels[0])  # the believed one
+    rng = np.random.default_rng(1)
+    best = next(c for c in iter(lambda: space.sample(rng), None) if tuple(flat.coordinates(c)) != method._prior.mode)
+    method._ranked[method._levels[-1]].append(((0.0, 1.0), best))
+    drawn = Counter[tuple[object, float]]()
+
+    def draw(believed: Belief, rng: np.random.Generator, kept: float = 0.0) -> object:
+        drawn[tuple(believed.mode), kept] += 1
+        return best
+
+    monkeypatch.setattr(Belief, "draw", draw)
+    monkeypatch.setattr(method, "_trust", lambda _: trust)
+    for _ in range(40):
+        method.draw(method._levels[-1])
+    around, believed = (tuple(flat.coordinates(best)), 0.5), (tuple(method._prior.mode), 0.0)
+    assert set(drawn) == {around if trust else believed}
+    assert drawn.total() > 20  # the others are uniform
+
+
+def test_the_incumbent_is_judged_by_the_highest_rung_with_enough_trainings() -> None:
+    """The lowest has as many and the opposite order, and the highest has two, of three that are needed."""
+    method = TestPriorBand().build()
+    space, rng = method._problem.space, np.random.default_rng(5)
+    drawn = [space.sample(rng) for _ in range(9)]
+    lowest, second, *_, highest = (method._ranked[level] for level in method._levels)
+    for i, configuration in enumerate(drawn):
+        lowest.append(((0.0, float(-i)), configuration))
+        second.append(((0.0, float(i)), configuration))
+    highest += [((0.0, float(i)), configuration) for i, configuration in enumerate(drawn[:2])]
+    incumbent = method._incumbent()
+    assert incumbent is not None
+    weighted = [
+        sum(w * math.exp(b.log_density(c)) for w, c in zip((3, 2, 1), drawn[:3], strict=True))
+        for b in (method._prior, incumbent)
+    ]
+    assert method._trust(incumbent) == pytest.approx(weighted[1] / sum(weighted))

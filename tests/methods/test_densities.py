@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
 from nasbench.methods.fidelity.bohb import BOHB, CBOHB
 from nasbench.methods.fidelity.densities import Densities, Density
+from nasbench.methods.tpe.tpe import CTPE
 from tests.benchmarks.mixed_space import SPACE
 
 NONE = np.zeros(3, np.int64)
@@ -156,3 +157,33 @@ def test_the_share_of_random_configurations_is_that_of_the_option_under_a_bound_
     assert all(x <= 0.1 for (x,) in kept)
     assert drawn["model"] == sum(x == 0.05 for (x,) in kept)
     assert 1 - drawn["model"] / count == pytest.approx(1 / 3, abs=0.06)
+
+
+def test_the_bandwidth_of_equal_numbers_is_not_zero() -> None:
+    density = Density(np.full((4, 1), 0.5), NONE[:1])
+    assert density.bandwidths.tolist() == [1e-3]
+    assert np.isfinite(density.at(np.array([[0.5], [0.6]]))).all()
+
+
+@pytest.mark.parametrize(
+    ("counts", "level"), [((5, 0, 0), None), ((6, 0, 0), 1), ((9, 6, 0), 3), ((9, 6, 5), 3), ((9, 6, 6), 9)]
+)
+def test_the_highest_level_with_enough_observations_is_drawn_from(counts: tuple[int, ...], level: int | None) -> None:
+    """Of two hyper-parameters 2 (2 + 1) are enough."""
+    space = ParameterSpace([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)])
+    problem = Problem(space, (Metric("loss", ""),), fidelity=Fidelity("epochs", "1 epoch", (1, 3, 9)))
+    method, asked = BOHB(problem, np.random.default_rng(0), explore=0.0), list[int]()
+
+    def model(epochs: int) -> SimpleNamespace:
+        return SimpleNamespace(suggestion=lambda pending: (asked.append(epochs), (0.5, 0.5))[1])
+
+    method._told = dict(zip(method._levels, counts, strict=True))
+    method._models = {own: model(own["epochs"]) for own in method._levels}  # type: ignore[assignment]
+    method.draw(method._levels[0])
+    assert asked == ([] if level is None else [level])
+
+
+def test_the_model_of_c_bohb_is_c_tpe_where_there_is_a_constraint() -> None:
+    bound, fidelity = Bound(Metric("time", "s"), 0.5, upper=True), Fidelity("epochs", "1 epoch", (1, 3, 9))
+    method = CBOHB(Problem(SPACE, (Metric("loss", ""),), (bound,), fidelity=fidelity), np.random.default_rng(0))
+    assert {type(model) for model in method._models.values()} == {CTPE}

@@ -15,8 +15,10 @@ from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods import MethodSpec, Problem, Proposal
-from nasbench.methods.fidelity.pasha import Crossings, is_same_order
+from nasbench.methods import MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.fidelity.asha import ASHA
+from nasbench.methods.fidelity.hyperband import Bracket
+from nasbench.methods.fidelity.pasha import PASHA, Crossings, is_same_order
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
 from nasbench.results import Trajectory
 from tests.methods.levels import Stepwise, named, trajectory
@@ -432,3 +434,42 @@ def test_a_part_costs_nothing_where_recorded_times_fall() -> None:
     found = trajectory(Stepwise, Falls(), evals=1)
     assert found.columns["cost"].tolist() == [5.0, 0.0, 1.0]
     assert found.columns["finished"].tolist() == [5.0, 5.0, 6.0]
+
+
+def observed(trial: int, level: int, loss: float, curve: tuple[float, ...] | None = None) -> Observation:
+    return Observation((0, 0, 0, trial), Evaluation({"loss": loss}, 1.0, curve=curve), True, Level(epochs=level), trial)
+
+
+def test_by_the_stopping_rule_a_training_goes_on_unless_more_than_a_third_are_better() -> None:
+    """Better ones of n so far: 0/1, 1/2, 1/3, 2/4, 0/5, 3/6, 2/7 (of equal ones none is better)."""
+    problem = Problem(toys.Watched.space, (Metric("loss", ""),), fidelity=toys.Watched.fidelity)
+    method = ASHA(problem, np.random.default_rng(0), variant="stopping")
+    goes_on = []
+    for trial, loss in enumerate([5.0, 9.0, 6.0, 7.0, 1.0, 6.5, 6.0]):
+        method.tell(observed(trial, 1, loss))
+        following = method.ask()
+        goes_on.append(following.continues is not None)
+        assert following[1:] == ((Level(epochs=3), trial) if goes_on[-1] else (Level(epochs=1), None))
+    assert goes_on == [True, False, True, False, True, False, True]
+
+
+def test_of_equal_results_the_oldest_training_goes_on_whichever_ended_first() -> None:
+    bracket = Bracket(named([1, 3]), [3, 1])
+    for _ in range(3):
+        bracket.next(lambda _: (0, 0, 0, 0))
+    for trial in (2, 0, 1):
+        bracket.tell((0.0, 1.0), trial, (0, 0, 0, trial), True)
+    assert bracket.next(lambda _: (9, 9, 9, 9)) == Proposal((0, 0, 0, 0), Level(epochs=3), 0)
+
+
+def test_pashas_epsilon_begins_anew_with_each_rung_that_is_added() -> None:
+    """Two curves cross twice and end 0.5 apart; then the third training, the worst so far, turns out the best."""
+    problem = Problem(toys.Watched.space, (Metric("loss", ""),), fidelity=toys.Watched.fidelity)
+    method = PASHA(problem, np.random.default_rng(0))
+    curves = [(1.0, 3.0, 1.0), (2.0, 1.0, 1.5), (10.0, 5.0, 0.5)]
+    states = []
+    for level in (1, 3):
+        for trial, curve in enumerate(curves):
+            method.tell(observed(trial, level, curve[level - 1], curve[:level]))
+            states.append((method._top, method._crossings.epsilon, method._ended))
+    assert states == [*[(1, 0.0, 0)] * 3, (1, 0.0, 1), (1, 0.5, 2), (2, 0.0, 0)]

@@ -239,3 +239,11 @@ def test_what_a_new_training_is_worth_the_last_200_beginnings_say() -> None:
         begun = Evaluation({"loss": float(trial)}, 1.0)
         method.tell(Observation(method.ask().configuration, begun, True, LEVELS.levels[0], trial))
     assert [end for _, end in method._newest] == list(range(100, 300))
+
+
+def test_a_training_that_fails_at_its_first_pause_has_no_chance() -> None:
+    method = FreezeThaw(Problem(SPACE, (Metric("loss", ""),), fidelity=LEVELS), np.random.default_rng(0))
+    asked = method.ask()
+    failed = Evaluation({"loss": math.nan}, 1.0, "failed", "boom")
+    method.tell(Observation(asked.configuration, failed, False, asked.level, 0))
+    assert list(method._newest) == [(math.inf, math.inf)]

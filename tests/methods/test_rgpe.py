@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Bound, open_benchmark
+from nasbench.benchmarks import Bound, Evaluation, open_benchmark
 from nasbench.benchmarks.knowledge import Knowledge
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem
-from nasbench.methods.rgpe import losses, mixture, normal_scores, ranking_weights
+from nasbench.methods.rgpe import RGPE, losses, mixture, normal_scores, ranking_weights
+from nasbench.methods.surrogates.acquisition import expected_improvement
 from nasbench.methods.surrogates.rows import RowProcess
 
 NAVAL = open_benchmark("hpolib-naval")
@@ -164,3 +165,31 @@ def test_it_needs_other_tables_and_sane_options() -> None:
         MethodSpec.parse("rgpe:known=2").build(Problem.of(NAVAL), np.random.default_rng(0))
     with pytest.raises(UsageError, match="learns from other tables on the same space, and there is none"):
         MethodSpec.parse("rgpe").build(Problem.of(open_benchmark("synthetic-tree")), np.random.default_rng(0))
+
+
+def test_improvement_is_over_the_best_feasible_prediction_and_at_first_the_best_prediction_comes_first() -> None:
+    """With fewer than three observations the other tasks weigh alike, and nothing is drawn."""
+    method = RGPE(Problem.of(NAVAL), np.random.default_rng(0), known=20, candidates=60)
+    told = []
+    for number in range(2):
+        configuration = method.ask()
+        told.append(Observation(configuration, NAVAL.evaluate(configuration, number), True))
+        method.tell(told[-1])
+    rows, weights = method._rows(method._new()), np.full(3, 1 / 3)
+    mean, deviation = mixture(method._others, weights, rows)
+    assert method._worth(rows, []).argmax() == mean.argmin()
+    predicted, _ = mixture(method._others, weights, method._rows([o.configuration for o in told]))
+    assert method._worth(rows, told) == pytest.approx(expected_improvement(mean, deviation, predicted.min()))
+
+
+def test_half_of_the_candidates_are_mutants_of_the_five_best() -> None:
+    method = RGPE(Problem.of(NAVAL), np.random.default_rng(0), candidates=100)
+    rng = np.random.default_rng(1)
+    seen = [NAVAL.space.sample(rng) for _ in range(12)]
+    for loss, configuration in reversed(list(enumerate(seen))):
+        metrics = {NAVAL.objective.name: float(loss), "train_time": 1.0, "model_size": 1.0}
+        method.tell(Observation(configuration, Evaluation(metrics, 1.0), True))
+    candidates = method._new()
+    near = [sum(sum(a != b for a, b in zip(c, own, strict=True)) == 1 for c in candidates) for own in seen]
+    assert min(near[:5]) >= 5  # of ten, some of which are the same
+    assert max(near[5:]) <= 2

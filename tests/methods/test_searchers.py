@@ -355,3 +355,14 @@ def test_bananas_ranks_candidates_where_some_evaluations_lack_a_constraint() -> 
     candidates = method._candidates()
     assert sorted(ranked := method._ranked(candidates)) == list(range(len(candidates)))
     assert ranked != sorted(ranked)
+
+
+def test_to_smbo_a_failure_before_anything_is_feasible_is_as_bad_as_the_largest_violation() -> None:
+    bound = Bound(Metric("size", ""), 1.0, True)
+    method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
+    for one in (method, plain):
+        one.tell(told((0, 0), 1.0, 5.0, feasible=False))
+        one.tell(told((1, 0), 1.0, 2.0, feasible=False))
+    method.tell(Observation((2, 1), FAILED, False))
+    plain.tell(told((2, 1), 1.0, 5.0, feasible=False))
+    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())

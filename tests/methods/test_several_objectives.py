@@ -341,3 +341,15 @@ def test_ax_is_told_all_objectives_and_constraints_and_finds_better_fronts_than_
     seen = method._begun()._experiment.lookup_data().df  # type: ignore[attr-defined]
     first = seen[seen["trial_index"] == 0].set_index("metric_name")["mean"]
     assert (first["objective0"], first["objective1"]) == pytest.approx(losses)
+
+
+def test_pareto_local_search_waits_for_pending_neighbours_before_it_starts_anew() -> None:
+    grid = GridSpace([Ordinal("a", (1, 2)), Ordinal("b", (1, 2))])
+    method = MethodSpec.parse("local:initial=1").build(Problem(grid, (F, G)), np.random.default_rng(0))
+    assert isinstance(method, ParetoLocalSearch)
+    start = method.ask()
+    method.tell(told(start, {"f": 1.0, "g": 1.0}))
+    pending = [method.ask() for _ in range(3)]  # both neighbours, and one at random for a third worker
+    for configuration in pending:
+        method.tell(told(configuration, {"f": 2.0, "g": 2.0}))
+    assert set(method._archive) == {start}

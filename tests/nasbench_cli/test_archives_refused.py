@@ -95,7 +95,7 @@ def test_forged_facts_are_refused(nasbench: Callable[..., Printed], packed: Path
         assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("rows", [1, 10_000])
+@pytest.mark.parametrize("rows", [1, 29, 10_000])
 def test_rows_that_do_not_fit_the_facts_are_damage(nasbench: Callable[..., Printed], packed: Path, rows: int) -> None:
     path = forged(packed, lambda facts: facts["setups"][0]["runs"][0].update(rows=rows))
     done = nasbench("report", "--against", path, "--out", packed / "no")
@@ -107,3 +107,9 @@ def test_a_file_that_unpacks_to_too_much_is_not_unpacked(packed: Path, monkeypat
     monkeypatch.setattr("nasbench.results.store.archive._MOST_BYTES", 1 << 12)
     with pytest.raises(StoreError, match="would unpack to more than"):
         Archive(packed / "store.zip")
+
+
+@pytest.mark.parametrize("version", ["archive", "schema"])
+def test_an_archive_of_a_newer_format_or_schema_is_refused(packed: Path, version: str) -> None:
+    with pytest.raises(StoreError, match="was written by a newer nasbench: upgrade nasbench"):
+        Archive(forged(packed, lambda facts: facts.update({version: 99})))

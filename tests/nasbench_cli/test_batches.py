@@ -7,11 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.batches import cut
+from nasbench.cli.engine import batches
+from nasbench.cli.engine.batches import compute, cut
 from nasbench.cli.engine.executors import Batch, Lost, Work
-from nasbench.cli.engine.plan import PlannedSetup
-from nasbench.methods import METHODS
+from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
+from nasbench.methods import METHODS, MethodSpec
 from nasbench.results import Store
 from nasbench.results.reading import load, select
 from tests.conftest import Lend, Printed
@@ -57,3 +60,36 @@ def test_few_missing_runs_are_cut_so_that_every_job_has_some() -> None:
     planned = cast(PlannedSetup, SimpleNamespace(live=False, setup=SimpleNamespace(evals=10)))
     assert [len(batch.seeds) for batch in cut([(planned, list(range(10)))], 4)] == [3, 3, 3, 1]
     assert [len(batch.seeds) for batch in cut([(planned, list(range(10)))] * 2, 1)] == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("error", "foreign"), [(OSError("no space"), True), (OSError("no space"), False), (RuntimeError("a slip"), False)]
+)
+def test_what_is_no_fault_of_a_method_is_no_failed_run(
+    error: Exception, foreign: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failed run would be stored, and the same command would not compute it again."""
+
+    def fails(*_: object) -> None:
+        raise error
+
+    (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(5))])
+    monkeypatch.setattr(METHODS, "is_foreign", lambda _: foreign)
+    monkeypatch.setattr(batches, "run", fails)
+    with pytest.raises(type(error), match=str(error)):
+        list(compute(Batch(planned, (0,)), tmp_path))
+
+
+def test_an_error_of_the_harness_after_a_third_partys_method_is_its_failed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("somebody has replaced me")
+
+    (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (3,), Protocol(5))])
+    monkeypatch.setattr(METHODS, "is_foreign", lambda _: True)
+    monkeypatch.setattr(batches, "run", fails)
+    ((trajectories, notices),) = compute(Batch(planned, (3,)), tmp_path)
+    assert [(trajectory.seed, len(trajectory)) for trajectory in trajectories] == [(3, 1)]
+    assert trajectories[0].failure.startswith("the process is not sound after this method: RuntimeError: somebody")
+    assert notices == []

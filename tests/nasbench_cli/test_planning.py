@@ -241,3 +241,11 @@ def test_costs_are_those_of_the_files_that_are_left(
     whole = Costs(store).bytes_a_row
     listed[0].path.unlink()
     assert 0 < Costs(store).bytes_a_row < whole
+
+
+def test_a_setup_in_two_grids_is_planned_once_with_the_seeds_of_both() -> None:
+    grids = [
+        Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), seeds, Protocol(20)) for seeds in ((1, 5), (0, 1))
+    ]
+    (planned,) = expand(grids)
+    assert planned.seeds == (0, 1, 5)

@@ -15,7 +15,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.packing import pack
 from tests.conftest import Printed
-from tests.nasbench_cli.archived import LIES, SEEDS, exchanged, forged, tampered
+from tests.nasbench_cli.archived import LIES, SEEDS, Change, exchanged, forged, tampered
 
 
 def test_a_report_of_an_archive_is_that_of_its_store(packed: Path) -> None:
@@ -135,3 +135,35 @@ def test_one_method_is_set_beside_an_archive_and_is_the_baseline(packed: Path, t
         UsageError, match=r"no run in the settings of these stores \(9 evaluations on 1 worker; nb201-cifar100, none\)"
     ):
         report(tmp_path / "other", against=str(packed / "store.zip"), out=tmp_path / "out")
+
+
+def test_a_baseline_that_was_asked_for_stays_one_beside_an_archive(packed: Path, tmp_path: Path) -> None:
+    run("evolution:population=5", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
+    found = report(
+        tmp_path / "mine", against=str(packed / "store.zip"), baseline="random", out=tmp_path / "out", full=True
+    )
+    assert "Probability that random is better" in found.text
+
+
+ALIKE: dict[str, tuple[Change, Change]] = {
+    "rounded": (
+        lambda facts: None,
+        lambda facts: [
+            s["cell"]["setting"].update(oracle=s["cell"]["setting"]["oracle"] * (1 + 1e-9)) for s in facts["setups"]
+        ],
+    ),
+    "unknown": (lambda facts: None, LIES["oracle, left empty"]),
+    "space unknown": (lambda facts: None, LIES["space, left empty"]),
+    "in other words": (
+        lambda facts: [s["cell"]["setting"].update(caution="short trainings") for s in facts["setups"]],
+        lambda facts: [s["cell"]["setting"].update(caution="trainings are short") for s in facts["setups"]],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_archives_whose_facts_agree_are_reported_together(packed: Path, tmp_path: Path, what: str) -> None:
+    """Means of other versions of NumPy, facts that an earlier version did not store, and words."""
+    paths = [str(forged(packed, change, f"alike{n}.zip")) for n, change in enumerate(ALIKE[what])]
+    both = report(against=paths, protocol="30 evaluations on 2 workers", out=tmp_path / "out")
+    assert "random" in both.text

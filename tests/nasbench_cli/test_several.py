@@ -209,3 +209,11 @@ def test_optunas_studies_have_every_objective(tmp_path: Path) -> None:
     trials = optuna.load_study(study_name=study.study_name, storage=storage).trials
     told = frame[["metric.x-valid-error@200", "metric.latency"]].to_numpy().tolist()
     assert [trial.values for trial in trials] == told
+
+
+def test_a_setting_of_several_objectives_is_in_shares_that_are_missed() -> None:
+    setting, table = planned("random").setup.setting, open_benchmark("nb201-cifar10")
+    known = shares.reference(table, abilities.objectives(table, OBJECTIVES), ())
+    assert known is not None
+    assert (setting.oracle, setting.worst, setting.score_oracle, setting.score_worst) == (0.0, 1.0, 0.0, 1.0)
+    assert setting.median == 1 - known.median

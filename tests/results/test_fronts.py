@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 import nasbench
 from nasbench.benchmarks import abilities, fronts, open_benchmark
 from nasbench.cli.engine import shares
-from nasbench.results.hypervolumes import Scale, losses
+from nasbench.results.hypervolumes import Front, Scale, losses
+from nasbench.results.reading import load, select, union_fronts
 from nasbench.results.statistics.fronts import quality
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 SCALES: tuple[Scale, ...] = (("error", "%", False, False), ("speed", "1/s", True, True))
 FRONT = np.array([[1.0, 10.0], [2.0, 100.0], [4.0, 1000.0]])
@@ -78,3 +81,35 @@ def test_one_objective_has_no_such_part(tmp_path: Path) -> None:
 def test_a_front_of_one_point_is_measured_in_its_units() -> None:
     found = quality(np.array([[2.0, 10.0]]), np.array([[1.0, 10.0]]), SCALES)
     assert (found.igd_plus, found.epsilon, found.found) == (1, 1, 0)
+
+
+TWO = {"objectives": ("valid-error@1", "time")}
+UNSCALED = replace(SETTING, scales=(("valid-error@1", "%", False, False), ("time", "", False, False)))
+
+
+def test_an_exact_front_is_not_replaced_by_that_of_the_runs(filled: Fill) -> None:
+    """Else a method that is added would move the others' scores."""
+    setting = replace(UNSCALED, front=((0.5, 0.5),))
+    chosen = select([filled({make_setup(setting=setting, **TWO): [make_run(0, [3.0, 2.0])]})])
+    assert union_fronts(chosen) == {}
+    assert load(chosen).observed.tolist() == [[3.0, 2.0]]
+
+
+def test_the_front_of_all_runs_holds_feasible_full_evaluations_alone(filled: Fill) -> None:
+    """Of four evaluations the first violates a constraint, and the second is a part of a training."""
+    run = make_run(0, [1.0, 2.0, 5.0, 6.0], [False, True, True, True])
+    run.columns["metrics"][:, 1] = [1.0, 1.0, 4.0, 3.0]
+    run.columns["level"][:], run.columns["spent"][:] = [3, 1, 3, 3], [1, 4 / 3, 7 / 3, 10 / 3]
+    chosen = select([filled({make_setup(setting=replace(UNSCALED, highest=3), evals=4, **TWO): [run]})])
+    (front,) = union_fronts(chosen).values()
+    assert front.ideal.tolist() == [5.0, 3.0]
+    assert front.extent.tolist() == pytest.approx([1.1, 1.1])
+    (observed,) = load(chosen).observed
+    assert np.isnan(observed[:2]).all()
+    (share,) = front.shares(np.array([[5.0, 4.0]]), np.ones(1, bool))
+    assert observed[2:].tolist() == pytest.approx([1 - share, 0.0])
+
+
+def test_where_all_of_a_front_has_one_value_the_worst_feasible_one_gives_the_scale() -> None:
+    assert Front.of(np.array([[1.0, 1.0], [2.0, 3.0]])).extent.tolist() == pytest.approx([0.1, 0.2])
+    assert Front.of(np.array([[1.0, 2.0], [5.0, 2.0]])).extent.tolist() == pytest.approx([0.4, 1.0])

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 
 import pytest
 
 from nasbench.results import StoreError
 from nasbench.results.store import disk
-from nasbench.results.store.journal import Journal, Record, drop_failed, forget, keep_for_retry
+from nasbench.results.store.journal import Journal, Record, drop_failed, forget, keep_for_retry, peek
+from tests.results.faults import Counting, Cutting
 
 RECORDS = [
     Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1, 0, 1, True),
@@ -153,3 +155,33 @@ def test_damage_of_another_time_is_kept_beside_what_was_kept_before(in_memory: P
         Journal(path, "run").close()
         path.unlink()
     assert path.with_suffix(".damaged").read_bytes() == b"noise\n" * 2
+
+
+def test_a_journal_that_was_begun_outlives_a_power_failure(in_memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evaluation may take hours: with the first line the name of the file must be safe, too."""
+    for seed in range(20):
+        folder = in_memory / f"journals{seed}"
+        folder.mkdir()
+        cutting = Cutting(10**9)
+        monkeypatch.setattr(disk, "system", cutting)
+        write(folder / "j.jsonl")
+        cutting.settle(folder, random.Random(seed))
+        monkeypatch.setattr(disk, "system", Counting())
+        journal = Journal(folder / "j.jsonl", "run")
+        journal.close()
+        assert repr(journal.records) == repr(RECORDS)
+
+
+def test_a_journal_without_a_line_is_no_runs(tmp_path: Path) -> None:
+    """A command that begins it, or was killed then, leaves it empty; `nasbench status` may look at it."""
+    (tmp_path / "j.jsonl").touch()
+    assert peek(tmp_path / "j.jsonl", "run") is None
+
+
+def test_damaged_lines_are_kept_when_their_run_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    write(path)
+    path.write_bytes(path.read_bytes() + b"noise\n")
+    Journal(path, "run").close()
+    forget(path)
+    assert [left.name for left in tmp_path.iterdir()] == ["j.damaged"]

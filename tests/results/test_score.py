@@ -327,3 +327,17 @@ def test_a_pair_that_is_significant_on_new_tasks_by_one_score_alone_is_among_tho
         return SimpleNamespace(overall=SimpleNamespace(pairs=pairs))
 
     assert _changed(SimpleNamespace(by_score={"unseen": by(0), "mean": by(1)})) == [(0, 1)]  # type: ignore[arg-type]
+
+
+def test_runs_on_a_live_benchmark_leave_those_on_tables_their_scores(filled: Fill) -> None:
+    unknown = dataclasses.replace(SETTING, oracle=None, worst=None, median=None)
+    scored = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], unseen=[(6.0, True), (8.0, True)])
+    stored = {
+        make_setup(bench="a-live", setting=unknown): [make_run(0, [3.0, 2.0])],
+        make_setup(bench="table", setting=TABLE): [scored],
+        make_setup(bench="z-live", setting=unknown): [make_run(0, [9.0, 8.0])],
+    }
+    curves = load(select([filled(stored)]))
+    assert list(curves.settings["bench"]) == ["a-live", "table", "z-live"]
+    assert curves.incumbent.tolist() == [[3.0, 2.0], [6.0, 8.0], [9.0, 8.0]]
+    assert curves.compared is UNSEEN

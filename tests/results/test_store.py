@@ -166,3 +166,28 @@ def test_a_plan_that_is_asked_again_is_one_plan(store: Store, monkeypatch: pytes
         monkeypatch.setattr(store_module, "_now", lambda day=day: day)
         store.save_plan("again", [(make_setup(), [0])], {})
     assert [plan["saved"] for plan in store.plans()] == ["2000-01-02"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"evals": 4},
+        {"seconds": 5.0},
+        {"workers": 2},
+        {"charge_thinking": True},
+        {"train_infeasible": True},
+        {"objectives": ("valid-error@1", "time")},
+    ],
+)
+def test_runs_of_another_protocol_or_of_other_objectives_are_not_stale(change: dict[str, object], filled: Fill) -> None:
+    store = filled({make_setup(): [make_run(0, [1.0])]})
+    store.supersede([make_setup(**change)])
+    assert list(store.runs()) == [make_setup().id]
+    assert store.notices == []
+
+
+def test_the_last_suites_wishes_count(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, title in (("2000-01-01", "first"), ("2000-01-02", "second")):
+        monkeypatch.setattr(store_module, "_now", lambda day=day: day)
+        store.save_plan("c", [(make_setup(title), [0])], {"title": title})
+    assert store.wishes() == {"title": "second"}

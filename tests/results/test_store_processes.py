@@ -119,3 +119,12 @@ def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
         disk.write(tmp_path / "a.zip", b"x")
     assert raised.value.filename == str(tmp_path / "a.zip")
     assert list(tmp_path.iterdir()) == [tmp_path / "a.zip"]
+
+
+def test_what_is_moved_is_safe_in_its_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synchronised: list[Path] = []
+    monkeypatch.setattr(disk, "sync_folder", synchronised.append)
+    (tmp_path / "aside").mkdir()
+    (tmp_path / "a").touch()
+    disk.move(tmp_path / "a", tmp_path / "aside" / "a")
+    assert synchronised == [tmp_path, tmp_path / "aside"]

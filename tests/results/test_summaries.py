@@ -222,3 +222,24 @@ def test_quartiles_of_test_metrics_lie_on_either_side(filled: Fill) -> None:
     setting = dataclasses.replace(SETTING, held_out=("time",))
     (row,) = summaries.held_out(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
     assert (row["q1"], row["median"], row["q3"]) == (2.0, 3.0, 4.0)
+
+
+def test_a_run_without_an_evaluation_has_no_test_metrics(filled: Fill) -> None:
+    setting = dataclasses.replace(SETTING, held_out=("time",))
+    dead = make_run(0, [NAN], failure="constructor: no")
+    curves = load_all(filled({make_setup(setting=setting): [dead, make_run(1, [3.0])]}))
+    assert curves.runs["held_out"].tolist() == [{}, {"time": 1.0}]
+
+
+def test_runs_with_both_budgets_are_compared_by_evaluations(filled: Fill) -> None:
+    curves = load_all(filled({make_setup(seconds=60.0): [make_run(0, [3.0, 2.0, 1.0])]}))
+    assert (curves.seconds, curves.unit, curves.end) == (None, "evaluations", 3.0)
+
+
+def test_the_horizon_is_the_shortest_median_duration(filled: Fill) -> None:
+    runs = {}
+    for method, durations in {"a": (1.0, 5.0, 9.0), "b": (2.0, 7.0, 8.0)}.items():
+        runs[make_setup(method)] = [make_run(seed, [2.0]) for seed in range(3)]
+        for run, seconds in zip(runs[make_setup(method)], durations, strict=True):
+            run.columns["finished"][:] = seconds
+    assert load_all(filled(runs)).horizons.tolist() == [5.0]

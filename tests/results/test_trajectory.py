@@ -96,3 +96,17 @@ def test_a_table_holds_run_after_run() -> None:
     assert table.schema == schema(setup.metrics)
     assert to_table(setup, [make_run(1, [])]).num_rows == 0
     assert isinstance(table, pa.Table)
+
+
+def test_runs_that_train_what_violates_a_constraint_have_a_protocol_of_their_own() -> None:
+    assert make_setup(train_infeasible=True).protocol == "3 evaluations on 1 worker, infeasible ones trained"
+
+
+def test_setups_with_one_objective_are_written_as_before_there_were_several() -> None:
+    """Otherwise the hashes of the contents of all stores would be others."""
+    facts = make_setup().to_json()
+    assert "objectives" not in facts
+    assert {"scales", "front"}.isdisjoint(facts["setting"])
+    setting = dataclasses.replace(SETTING, scales=(("valid-error@1", "%", False, False), ("time", "s", False, True)))
+    several = make_setup(objectives=("valid-error@1", "time"), setting=setting)
+    assert Setup.from_json(json.loads(json.dumps(several.to_json()))) == several
