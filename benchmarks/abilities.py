@@ -166,7 +166,8 @@ def at(benchmark: Benchmark, epochs: int) -> Benchmark:
         if epochs == _whole(benchmark):
             raise UsageError(f"{benchmark.name} is {benchmark.name}@{epochs} already: write it without")
         return benchmark.at(epochs)
-    allowed = "it has one fidelity only"
+    is_stepwise = benchmark.fidelity is not None
+    allowed = "its levels are for methods that choose how long to train" if is_stepwise else "it has one fidelity only"
     if isinstance(benchmark, HasEpochs) and benchmark.fidelities:
         others = benchmark.fidelities[: -1 if benchmark.fidelities[-1] == _whole(benchmark) else None]
         allowed = f"allowed: {spans(others)}"

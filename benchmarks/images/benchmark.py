@@ -26,7 +26,7 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, unknown, with_extra
+from nasbench.benchmarks.spaces.errors import UsageError, require_torch, unknown
 from nasbench.benchmarks.spaces.language.graph import ProgramError
 from nasbench.benchmarks.spaces.trainable import SPACES, Frame
 from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace
@@ -148,8 +148,7 @@ class ImageBenchmark(Benchmark):
         return ImageBenchmark(self._dataset, self._space, name)
 
     def make_ready(self) -> None:
-        if importlib.util.find_spec("torch") is None:
-            raise UsageError(f"{self.name} trains networks with PyTorch: {with_extra('live')}")
+        require_torch(f"{self.name} trains networks")
         self.resident()
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
@@ -160,6 +159,7 @@ class ImageBenchmark(Benchmark):
             return Evaluation({}, perf_counter() - begin, "infeasible", why)
         from nasbench.benchmarks.training import training
 
+        begin -= training.interrupted_seconds(state, upto["epochs"])
         try:
             trained, values = self._trained(configuration, seed, state, upto["epochs"])
         except (training.TrainingFailed, ProgramError, RuntimeError, MemoryError) as error:
@@ -169,7 +169,7 @@ class ImageBenchmark(Benchmark):
         metrics = {metric.name: values[metric.name] for metric in self.metrics}
         left = upto["epochs"] - len(trained.curve)  # epochs after the training was given up: nothing improves
         curve = trained.curve + (trained.val.error,) * left
-        return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up, curve=curve)
+        return Evaluation(metrics, perf_counter() - begin, reason=trained.given_up, curve=curve)
 
     def _trained(
         self, configuration: Configuration, seed: int, state: Path | None, until: int

@@ -7,7 +7,6 @@ NAS-Bench-201, and its score is its percentile in a table of trained networks.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, with_extra
+from nasbench.benchmarks.spaces.errors import UsageError, require_torch
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
@@ -51,6 +50,8 @@ class LookUp(TabularBenchmark, blockwise=True):
         data, trained = DATASETS.get(images), open_benchmark(table)
         if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid):
             raise UsageError(f"{table} is no table of NAS-Bench-201's cells, such as nb201-cifar10")
+        if data.side < _SIDE:
+            raise UsageError(f"images of {images} have sides of {data.side} pixels, and a supernet here sees {_SIDE}")
         facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_DEPTH} {_BATCH}"
         objective = replace(trained.objective, description=f"mean over the repetitions of {table}")
         name = f"supernet:{images}:{table}"
@@ -72,8 +73,7 @@ class LookUp(TabularBenchmark, blockwise=True):
 
     def make_ready(self) -> None:
         """Loads the images. Raises UsageError if they or PyTorch are missing."""
-        if importlib.util.find_spec("torch") is None:
-            raise UsageError(f"{self.name} is for methods that train a supernet with PyTorch: {with_extra('live')}")
+        require_torch(f"{self.name} is for methods that train a supernet")
         self._images()
 
 

@@ -20,6 +20,8 @@ class DataSet(NamedTuple):
 
     loader: str
     """Name of its function in `sklearn.datasets`."""
+    rows: int
+    """Number of rows in all splits."""
     classes: int
     """Number of classes; 0 for a regression."""
     checksum: str
@@ -31,24 +33,28 @@ class DataSet(NamedTuple):
 DATA = {
     "cancer": DataSet(
         "load_breast_cancer",
+        569,
         2,
         "cdd5f37c36cbdfc2e5ee074cec7540fac54340874afb25917a673e446270d0d0",
         "Breast Cancer Wisconsin, Diagnostic (Wolberg et al., UCI, 1995)",
     ),
     "diabetes": DataSet(
         "load_diabetes",
+        442,
         0,
         "84ec38030d0ff6dfdc32f475c5633e39e7ada9dbc328d3deb29bb757eec6a331",
         "diabetes progression (Efron et al., 2004)",
     ),
     "digits": DataSet(
         "load_digits",
+        1797,
         10,
         "f19a7d92591ca0a1ffc65ec172e8149afdff995e0d2c4cb0afd151f38471ff90",
         "handwritten digits (Alpaydin and Kaynak, UCI, 1998)",
     ),
     "wine": DataSet(
         "load_wine",
+        178,
         3,
         "c7e84e8e03b2b5a354287416d84d08945318450658a22a63c39973d8306c2ca4",
         "wine recognition (Aeberhard and Forina, UCI, 1992)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -17,7 +16,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.regression.data import CsvData, read
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, with_extra
+from nasbench.benchmarks.spaces.errors import UsageError, require_torch
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import perceptrons
@@ -66,11 +65,12 @@ class RegressionBenchmark(Benchmark):
         return self._steps * _STEP_SECONDS
 
     def at(self, epochs: int) -> Benchmark:
+        if epochs == _STEPS:
+            raise UsageError(f"{self.name} is {self.name}@{epochs} already: write it without")
         return RegressionBenchmark(self._path, self._target, epochs)
 
     def make_ready(self) -> None:
-        if importlib.util.find_spec("torch") is None:
-            raise UsageError(f"{self.name} trains networks with PyTorch: {with_extra('live')}")
+        require_torch(f"{self.name} trains networks")
 
     def known(self, metric: str, configuration: Configuration) -> float:
         return float(_parameters(configuration, self._table.features))
@@ -133,6 +133,7 @@ class RegressionBenchmark(Benchmark):
 
 @lru_cache(maxsize=4096)
 def _parameters(graph: LayerGraph, features: int) -> int:
+    require_torch("sizes of perceptrons are measured")
     import torch
 
     from nasbench.benchmarks.spaces.graphs.module import GraphNetwork

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,12 @@ class UsageError(Exception):
 def with_extra(extra: str) -> str:
     """The commands that install an extra (or several: `live,gp`), as the end of an error message."""
     return f"`make setup EXTRAS={extra}` in a clone, `pip install 'nasbench[{extra}]'` elsewhere"
+
+
+def require_torch(what: str) -> None:
+    """Raises UsageError where PyTorch is missing; `what` says who needs it, such as `digits trains networks`."""
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError(f"{what} with PyTorch: {with_extra('live')}")
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = ()) -> UsageError:

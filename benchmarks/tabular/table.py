@@ -179,6 +179,11 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         rows: Array = self._rows[block * self.repetitions + (seeds % counts).astype(np.int64)]
         return rows
 
+    @property
+    def is_free(self) -> bool:
+        """Whether all evaluations take 0 s: a budget in seconds never ends."""
+        return self.cost_column is None and self._cost == 0
+
     def costs(self, metrics: Array) -> Array:
         """The costs of evaluations in seconds, shape (evaluations,), given their metrics."""
         return np.full(len(metrics), self._cost) if self.cost_column is None else metrics[:, self.cost_column]

@@ -68,8 +68,6 @@ class Trained(NamedTuple):
     """Seconds of training, without validation."""
     memory: float
     """MiB of parameters, gradients, momentum, and the tensors that the first step kept for its backward pass."""
-    earlier: float
-    """Seconds that earlier, interrupted attempts of this training had taken."""
     given_up: str
     """Why the recipe ended the training early; empty if it did not."""
     curve: tuple[float, ...]
@@ -233,7 +231,7 @@ class _Progress:
         """The network of the epoch with the best validation scores, and its scores."""
         self._network.load_state_dict(self._best_state)
         val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
-        times = self.seconds, self.memory, self._earlier
+        times = self.seconds, self.memory
         return Trained(self._network, val, test, self._optimistic, *times, self.given_up, tuple(self._curve))
 
     def _save(self, path: Path) -> None:
@@ -264,8 +262,22 @@ class _Progress:
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
         self._best, self._best_state, self._curve = kept["best"], kept["best_state"], kept["curve"]
-        # The cost up to an earlier pause is recorded; the cost up to this very pause is not, for its record was lost.
-        self._earlier = 0.0 if 0 < kept["paused_at"] < self._until else kept["earlier"]
+        self._earlier = _unpaid(kept, self._until)
+
+
+def interrupted_seconds(state: Path | None, until: int) -> float:
+    """Seconds that interrupted attempts at a part of a training have taken, by its state; 0 without one.
+
+    Args:
+        until: the last epoch of the part.
+    """
+    kept = None if state is None else kept_in(state)
+    return 0.0 if kept is None or kept.get("epoch", math.inf) > until else _unpaid(kept, until)
+
+
+def _unpaid(kept: dict[str, Any], until: int) -> float:
+    """Seconds that no record has: those up to an earlier pause have one; those up to this very pause lost theirs."""
+    return 0.0 if 0 < kept["paused_at"] < until else float(kept["earlier"])
 
 
 def channels_last(network: nn.Module) -> nn.Module:

@@ -119,7 +119,7 @@ class CBOHB(BOHB):
     """
 
     source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."
-    version = CTPE.version
+    version = BOHB.version + CTPE.version
     tuned_on = CTPE.tuned_on
     seconds = 3e-4
 

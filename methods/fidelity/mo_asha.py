@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
@@ -20,20 +20,22 @@ class FrontsRung(Rung):
         self._problem = problem
         self._violations: list[float] = []
         self._losses: list[Losses] = []
+        self._best: list[int] | None = []
+        """The numbers of the best results; None if a result has come since they were ordered."""
         self._unpromoted: dict[int, tuple[int, Configuration]] = {}
         """Number of the result → its training, for those that have not been promoted."""
 
     def add(self, observation: Observation, may_go_on: bool) -> None:
-        """Adds a result; one without finite losses is the worst."""
-        violation, losses = observation.rank(self._problem.constraints)[0], self._problem.losses(observation)
         if may_go_on:
             self._unpromoted[len(self._losses)] = observation.trial, observation.configuration
-        self._losses.append(losses)
-        self._violations.append(violation if all(map(math.isfinite, losses)) else math.inf)
+        self._losses.append(self._problem.losses(observation))
+        self._violations.append(observation.rank(self._problem.constraints)[0])
+        self._best = None
 
     def promoted(self, eta: int) -> tuple[int, Configuration] | None:
-        best = order(self._violations, self._losses)[: len(self._losses) // eta] if self._unpromoted else []
-        number = next((number for number in best if number in self._unpromoted), None)
+        if self._best is None:
+            self._best = order(self._violations, self._losses, len(self._losses) // eta)
+        number = next((number for number in self._best if number in self._unpromoted), None)
         return None if number is None else self._unpromoted.pop(number)
 
 
@@ -42,8 +44,10 @@ class MOASHA(ASHA):
     """ASHA for several objectives: results of a rung are ordered by nondominated rank, ties by an epsilon-net.
 
     The epsilon-net begins with the best of the first objective, and goes on with the result that lies farthest from
-    those before it, in losses scaled to [0, 1]. Results that violate a constraint follow, by their violation. With one
-    objective it is `asha` with its variant of promotion.
+    those before it, in losses scaled to [0, 1]. Results that violate a constraint follow, by their violation; those
+    with equal violations (infinite where a metric is known only after a whole training) are ordered likewise. An
+    objective that no result of the rung has does not count. With one objective it is `asha` with its variant of
+    promotion.
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
@@ -54,6 +58,7 @@ class MOASHA(ASHA):
         "R. Schmucker, M. Donini, M. B. Zafar, D. Salinas and C. Archambeau. Multi-objective Asynchronous Successive "
         "Halving. arXiv:2106.12639, 2021."
     )
+    version = 2
     serves_several = True
     seconds = 3e-4
     rung = FrontsRung
@@ -66,17 +71,38 @@ class MOASHA(ASHA):
         return cls if problem.several else ASHA
 
 
-def order(violations: list[float], losses: list[Losses]) -> list[int]:
-    """The results from the best to the worst: by violation, nondominated rank and epsilon-net."""
-    feasible = [i for i, violation in enumerate(violations) if violation == 0]
+def order(violations: Sequence[float], losses: Sequence[Losses], count: int) -> list[int]:
+    """The best `count` results, the best first: by violation, nondominated rank and epsilon-net.
+
+    Args:
+        losses: NaN where a result lacks an objective.
+    """
     ordered: list[int] = []
-    if feasible:
-        points = np.array([losses[i] for i in feasible])
-        rank = ranks(points)
-        for r in range(int(rank.max()) + 1):
-            members = np.flatnonzero(rank == r)
-            ordered += [feasible[members[i]] for i in epsilon_net(points[members])]
-    return ordered + sorted((i for i in range(len(losses)) if violations[i] > 0), key=violations.__getitem__)
+    for violation in sorted(set(violations)):
+        if len(ordered) >= count:
+            break
+        equal = [i for i, other in enumerate(violations) if other == violation]
+        ordered += [equal[k] for k in _by_fronts(np.array([losses[i] for i in equal], float))]
+    return ordered[:count]
+
+
+def _by_fronts(losses: Array) -> list[int]:
+    """The order of results by the objectives that any of them has; those that lack one of these come last."""
+    points = losses[:, np.isfinite(losses).any(axis=0)]
+    is_whole = np.isfinite(points).all(axis=1)
+    whole = np.flatnonzero(is_whole)
+    rest: list[int] = np.flatnonzero(~is_whole).tolist()
+    points = points[whole]
+    if not points.shape[1]:
+        return [*whole.tolist(), *rest]
+    if points.shape[1] == 1:
+        return [*whole[np.argsort(points[:, 0], kind="stable")].tolist(), *rest]
+    rank = ranks(points)
+    ordered: list[int] = []
+    for r in range(int(rank.max()) + 1):
+        members = np.flatnonzero(rank == r)
+        ordered += [int(whole[members[i]]) for i in epsilon_net(points[members])]
+    return ordered + rest
 
 
 def epsilon_net(points: Array) -> list[int]:

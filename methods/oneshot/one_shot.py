@@ -69,6 +69,11 @@ class OneShot(Method):
         self._problem, self._rng, self._settings = problem, rng, settings
         self._space = supernet_of(problem)
         _check_options(settings)
+        if self._space.one_cell and settings.flexible:
+            raise UsageError(
+                f"{self._space.name} has networks of one cell; this search has a cell for each stage, with kernel "
+                "sizes and depths"
+            )
         self._check_images()
         self._check_bounds()
         self._seed = int(rng.integers(2**62))
@@ -176,11 +181,6 @@ class OneShot(Method):
         if height % 4 or width % 4:
             raise UsageError(
                 f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
-            )
-        if space.one_cell and settings.flexible:
-            raise UsageError(
-                f"{space.name} has networks of one cell; this search has a cell for each stage, with kernel sizes and "
-                "depths"
             )
         if space.classes < 2:
             raise UsageError(f"{space.name} has one class: there is nothing to learn")

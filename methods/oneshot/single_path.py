@@ -115,10 +115,11 @@ class SinglePath(Search):
         """Every path that evolution has scored, the best first.
 
         As in the authors' code, the best `parents` of all generations are kept. Half of each later generation is
-        mutated from them, half is crossed, and missing paths are drawn. Only paths that fit are scored, each once.
+        mutated from them, half is crossed, and missing paths are drawn. Only paths that fit are scored, and of those
+        of one network (the kernel size of an edge without a convolution has no effect) only the first.
         """
         rng = np.random.default_rng([self.seed, 2])
-        scored: dict[Genes, Scored] = {}
+        scored: dict[tuple[Stage, ...], Scored] = {}
         half = population // 2
         for _ in range(generations):
             best, before = sorted(scored.values())[:parents], len(scored)
@@ -132,8 +133,8 @@ class SinglePath(Search):
                         break
                     genes = make()
                     stages = self.paths.stages(genes)
-                    if genes not in scored and not dead_stages(stages) and fits(stages):
-                        scored[genes] = self.score(genes)
+                    if stages not in scored and not dead_stages(stages) and fits(stages):
+                        scored[stages] = self.score(genes)
         return sorted(scored.values())
 
     def score(self, genes: Genes) -> Scored:

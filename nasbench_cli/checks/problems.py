@@ -56,9 +56,9 @@ def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: tuple[B
 
 
 def _learnt(benchmark: Benchmark) -> tuple[Bound, ...]:
-    """Two bounds on a metric that is known only after an evaluation, if possible not the objective."""
+    """Two bounds on a metric that is known only after an evaluation, if possible not the objective; empty for none."""
     metrics = [metric for metric in benchmark.metrics if not metric.cheap and not metric.held_out]
-    return _window(benchmark, (metrics[1:] or metrics)[0])
+    return _window(benchmark, (metrics[1:] or metrics)[0]) if metrics else ()
 
 
 def _known(benchmark: Benchmark) -> tuple[Bound, ...]:
@@ -93,14 +93,19 @@ def _sampled(benchmark: Benchmark) -> dict[str, NDArray[np.float64]]:
     return {m.name: np.array([metrics.get(m.name, math.nan) for metrics in observed]) for m in benchmark.metrics}
 
 
+def _of_learnt(benchmark: Benchmark) -> list[Posed]:
+    learnt = _learnt(benchmark)
+    return [Posed(learnt)] if learnt else []
+
+
 def _of_known(benchmark: Benchmark) -> list[Posed]:
     known = _known(benchmark)
     return [Posed(known)] if known else []
 
 
 def _of_both(benchmark: Benchmark) -> list[Posed]:
-    known = _known(benchmark)
-    return [Posed((*_learnt(benchmark), *known))] if known else []
+    learnt, known = _learnt(benchmark), _known(benchmark)
+    return [Posed((*learnt, *known))] if learnt and known else []
 
 
 def _of_none_feasible(benchmark: Benchmark) -> list[Posed]:
@@ -117,7 +122,7 @@ def _of_failures(benchmark: Benchmark) -> list[Posed]:
 
 PROBLEMS: Mapping[str, Callable[[Benchmark], list[Posed]]] = {
     "searches without a constraint": lambda _: [Posed()],
-    "takes constraints that it must learn": lambda benchmark: [Posed(_learnt(benchmark))],
+    "takes constraints that it must learn": _of_learnt,
     "takes constraints that are known beforehand": _of_known,
     "takes both kinds of constraint at once": _of_both,
     "goes on where nothing is feasible": _of_none_feasible,

@@ -85,10 +85,11 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
         raise UsageError(
             f"--from takes the files of {', '.join(SOURCES)}, not those of {', '.join(images) or 'images'}"
         )
+    files = [_file(name) for name in images] or list(medmnist.files().values())
     for name in published:
         _fetch_source(SOURCES[name], given, everything)
     if images or not names:
-        _fetch_images(images or list(medmnist.files()))
+        _fetch_images(files)
 
 
 @data.command("verify", short_help="Compare files with their official MD5 sums.")
@@ -152,12 +153,12 @@ def _fetch_source(source: Source, given: Path | None, every: bool) -> None:
             save_table(made)
 
 
-def _fetch_images(names: Sequence[str]) -> None:
+def _fetch_images(files: Sequence[DataFile]) -> None:
     """Downloads the files that are not here yet.
 
     Raises UsageError if a file cannot be downloaded; earlier files are kept.
     """
-    for data in [_file(name) for name in names]:
+    for data in files:
         path = medmnist.located(data)
         if path is not None:
             medmnist.check(path, data)

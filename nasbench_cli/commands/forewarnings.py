@@ -33,7 +33,8 @@ def warn_of_small_budgets(planned: Sequence[PlannedSetup]) -> None:
 def _warn_of_long_searches(planned: Sequence[PlannedSetup]) -> None:
     """Warns of budgets that the first ask of a method will probably use up: a search is not interrupted."""
     for p in planned:
-        if p.setup.seconds is not None and p.beginning > p.setup.seconds:
+        on_clock = p.live or p.setup.charge_thinking
+        if on_clock and p.setup.seconds is not None and p.beginning > p.setup.seconds:
             click.echo(
                 f"notice: {p.setup.method} on {p.setup.bench} searches for about {span(p.beginning)} before its first "
                 f"evaluation, without interruption: nothing will be left of {p.setup.seconds:g} s",

@@ -75,7 +75,7 @@ def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], pre
     The text in the key column identifies the configuration: for NAS-Bench-201 it is the official string of a cell.
     """
     table = BenchmarkSpec.parse(name).open()
-    if not isinstance(table, TabularBenchmark) or table.name != name or "@" in name:
+    if not isinstance(table, TabularBenchmark) or table.name != name or "@" in name or ":" in name:
         raise UsageError(f"{name} is not a table: name one to add columns to, such as nb201-cifar10")
     save_columns(name, columns.read(table, file, key, wanted, prefix, unit))
 

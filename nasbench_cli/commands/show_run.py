@@ -38,6 +38,8 @@ def show_run(
     if not re.fullmatch("[0-9]{1,18}", seed):
         raise UsageError(f"a seed is an integer, 0 or more, not {seed[:30]!r}")
     wanted = constrain if constrain in (None, "none") else label(parse_constraints([constrain]))
+    if svg is not None and page is not None and svg.absolute() == page.absolute():
+        raise UsageError(f"--svg and --page both name {svg}: give them two files")
     run = Store.open(Path(store)), method_label(method), bench, wanted, int(seed)
     for path, beginning in ((svg, b"<?xml"), (page, b"<!DOCTYPE html>")):
         if path is not None:

@@ -23,6 +23,7 @@ from nasbench.benchmarks import (
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
+from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.held_back import holds_back
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
@@ -197,6 +198,11 @@ def _check_fit(
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
+    if protocol.seconds is not None and not protocol.charge_thinking and _is_free(benchmark):
+        raise UsageError(
+            f"evaluations of {benchmark.name} take no time, so seconds are no budget: give evaluations (--evals), or "
+            "--charge-thinking too"
+        )
     _check_views(spec, benchmark)
     # The user can correct an option out of range now; any other error is the method's, and its run will record it.
     try:
@@ -204,6 +210,10 @@ def _check_fit(
             return spec.build(problem, np.random.default_rng(0)).beginning
     except Broken:
         return 0.0
+
+
+def _is_free(benchmark: Benchmark) -> bool:
+    return isinstance(benchmark, TabularBenchmark) and benchmark.is_free
 
 
 def _with_fidelity(spec: MethodSpec) -> str:

@@ -142,6 +142,7 @@ def test_metrics_in_the_users_directory_are_found_and_kept_where_another_data_fo
     [
         (lambda t: t, ("--onto", "nb201-cifar11", "--key", "cell"), "unknown benchmark"),
         (lambda t: t, ("--onto", "digits", "--key", "cell"), "is not a table"),
+        (lambda t: t, ("--onto", "supernet:digits:nb201-cifar10", "--key", "cell"), "is not a table"),
         (lambda t: t, ("--onto", "nb201-cifar10", "--key", "zelle"), "did you mean cell"),
         (lambda t: t, (*ONTO, "--column", "phon"), "did you mean phone"),
         (lambda t: t, (*ONTO, "--column", "word"), "not a number"),

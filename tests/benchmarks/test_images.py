@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +23,8 @@ from tests.few_digits import register as register_few_digits
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
+
+from nasbench.benchmarks.training import training  # noqa: E402
 
 
 def opened(name: str) -> ImageBenchmark:
@@ -259,3 +264,50 @@ def test_without_pytorch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(benchmark.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"digits trains networks with PyTorch: `make setup EXTRAS=live` in a clone"):
         opened("digits").make_ready()
+
+
+def test_a_failed_training_costs_what_its_interrupted_attempt_had_taken_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, path = BenchmarkSpec.parse("digits@2").open(), tmp_path / "a.state"
+    configuration = bench.space.sample(np.random.default_rng(0))
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    finish = training._Progress.finish_epoch
+
+    def killed(progress: Any, data: Any) -> Any:
+        finish(progress, data)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training._Progress, "finish_epoch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        bench.measure(configuration, 0, bench.highest, path)
+    taken = training.interrupted_seconds(path, 2)
+    assert taken > 0
+
+    def diverged(progress: Any, data: Any) -> Any:
+        raise training.TrainingFailed("the loss is nan")
+
+    monkeypatch.setattr(training._Progress, "finish_epoch", diverged)
+    begin = perf_counter()
+    found = bench.measure(configuration, 0, bench.highest, path)
+    assert (found.status, found.reason) == ("failed", "the loss is nan")
+    assert taken < found.cost <= taken + perf_counter() - begin
+
+
+def test_an_attempt_that_ran_out_of_memory_is_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = BenchmarkSpec.parse("digits@2").open()
+    configuration = bench.space.sample(np.random.default_rng(0))
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    latency, calls = training.latency, list[int]()
+
+    def exhausted_at_first(*arguments: Any) -> float:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("out of memory")
+        return latency(*arguments)
+
+    monkeypatch.setattr(training, "latency", exhausted_at_first)
+    begin = perf_counter()
+    found = bench.measure(configuration, 0, bench.highest, tmp_path / "a.state")
+    assert (found.status, len(calls)) == ("ok", 2)
+    assert found.cost <= perf_counter() - begin

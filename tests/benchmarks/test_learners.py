@@ -16,7 +16,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from examples import own_tables
-from nasbench.benchmarks import BENCHMARKS, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, abilities, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.learners import LearnerBenchmark, LearnerCurves, data
@@ -170,6 +170,7 @@ def test_without_scikit_learn_or_with_another_one_there_is_one_sentence(monkeypa
         ("learner:svn:wine", "unknown learner 'svn' .did you mean svm"),
         ("learner:svm:whine", "unknown data set of learners 'whine' .did you mean wine"),
         ("learner:svm:wine@3", "there is no learner:svm:wine@3; it has one fidelity only"),
+        ("learner:boosting:wine@18", "its levels are for methods that choose how long to train"),
     ],
 )
 def test_a_name_that_there_is_not_is_said(name: str, message: str) -> None:
@@ -321,3 +322,10 @@ def test_cells_of_a_table_are_what_scikit_learn_alone_gives(name: str) -> None:
     seed = int.from_bytes(name.encode()[:8])
     for values, repetition, told in directly.cells(name, np.random.default_rng(seed), 2):
         assert directly.computed(name, values, repetition) == unmeasured(told)
+
+
+@pytest.mark.parametrize("name", data.DATA)
+def test_the_stated_rows_are_those_of_the_data_and_give_the_stated_seconds(name: str) -> None:
+    rows = sum(len(part.targets) for part in data.split(name, 0).values())
+    assert rows == data.DATA[name].rows
+    assert abilities.seconds_each(open_benchmark(f"learner:forest:{name}")) == pytest.approx(1e-4 * rows)

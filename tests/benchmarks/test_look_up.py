@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from nasbench.benchmarks import open_benchmark
-from nasbench.benchmarks.images import LookUp
+from nasbench.benchmarks.images import DATASETS, LookUp
 from nasbench.benchmarks.images.look_up import _percentiles
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.methods import MethodSpec
 from nasbench.methods.contract import METHODS, Problem
+from tests.conftest import Printed
 
 NAME = "supernet:digits:nb201-cifar10"
 
@@ -62,10 +68,11 @@ def test_other_names_are_refused(name: str, sentence: str) -> None:
         open_benchmark(name)
 
 
-def test_a_search_for_a_cell_per_stage_is_refused(look_up: LookUp) -> None:
+@pytest.mark.parametrize("method", ["zo-darts++", "spos:cells=each", "one-shot-random:cells=each", "proxy:cells=each"])
+def test_a_search_for_a_cell_per_stage_is_refused(look_up: LookUp, method: str) -> None:
     problem = Problem(look_up.space, (look_up.objective,))
     with pytest.raises(UsageError, match="has networks of one cell"):
-        METHODS.get("zo-darts++")(problem, np.random.default_rng(0))
+        MethodSpec.parse(method).build(problem, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("method", ["darts", "zo-darts+", "spos", "one-shot-random"])
@@ -87,3 +94,18 @@ def test_one_shot_methods_draw_cells(look_up: LookUp, method: str) -> None:
 def test_cells_that_a_table_lacks_leave_the_others_their_percentiles() -> None:
     found = _percentiles(np.array([3.0, np.nan, 1.0, 2.0]))[:, 0, 0]
     assert found == pytest.approx([500 / 6, np.nan, 100 / 6, 50.0], nan_ok=True)
+
+
+def test_seconds_are_no_budget_where_evaluations_take_none(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    asked = ("plan", "--method", "one-shot-random", "--bench", NAME, "--budget-seconds", 10, "--store", tmp_path / "s")
+    refused = nasbench(*asked)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "evaluations of supernet:digits:nb201-cifar10 take no time, so seconds are no budget" in refused.err
+    assert nasbench(*asked, "--charge-thinking").code == 0
+
+
+def test_images_smaller_than_those_of_the_supernet_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = replace(DATASETS.get("digits"), side=14)
+    monkeypatch.setattr(DATASETS, "get", lambda name: small)
+    with pytest.raises(UsageError, match="images of digits have sides of 14 pixels, and a supernet here sees 16"):
+        LookUp("digits", "nb201-cifar10")

@@ -263,3 +263,12 @@ def test_facts_agree_with_table_1_of_the_paper() -> None:
     assert {f.url.rpartition("/")[0] for f in medmnist.files().values()} == {
         "https://zenodo.org/records/10519652/files"
     }
+
+
+def test_what_cannot_be_fetched_is_said_before_anything_is(
+    nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nasbench.benchmarks.sources.fetch", lambda _: pytest.fail("it was fetched"))
+    refused = nasbench("data", "fetch", "nas-bench-mr", "digits")
+    assert (refused.code, refused.out) == (2, "")
+    assert "there is nothing to fetch or verify" in refused.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,6 +112,8 @@ def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
     assert benchmark.evaluate(configuration, 4).metrics["val-mse"] != one.metrics["val-mse"]
     with pytest.raises(UsageError, match="price@300; allowed: 200 to 1000000 in steps of 200"):
         BenchmarkSpec.parse(f"mlp:{houses}:price@300").open()
+    with pytest.raises(UsageError, match="price@20000 already: write it without"):
+        BenchmarkSpec.parse(f"mlp:{houses}:price@20000").open()
 
 
 def test_a_feature_that_is_constant_in_training_is_not_blown_up(houses: Path) -> None:
@@ -127,3 +130,16 @@ def test_a_path_stays_as_it_was_written(houses: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(houses.parent)
     name = "mlp:./houses.csv:price@400"
     assert BenchmarkSpec.parse(name).open().name == name
+
+
+def test_without_pytorch_sizes_are_refused_in_one_sentence(
+    houses: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "torch" else found(name, *more)
+    )
+    for options in (("digits/vit",), (f"mlp:{houses}:price", "--constrain", "parameters@0.5")):
+        refused = nasbench("plan", "--method", "random", "--bench", *options, "--evals", 3)
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+        assert "are measured with PyTorch: `make setup EXTRAS=live`" in refused.err

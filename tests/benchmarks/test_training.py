@@ -317,7 +317,7 @@ def test_an_interrupted_training_continues_to_the_same_bits(tmp_path: Path, monk
     monkeypatch.setattr(training._Progress, "finish_epoch", killed)
     with pytest.raises(_Killed):
         trained(data, epochs=4, recipe=recipe, state=path)
-    assert path.exists()
+    assert training.interrupted_seconds(path, 4) > 0
     monkeypatch.setattr(training._Progress, "finish_epoch", begun)
     epochs = []
     batches = data.batches
@@ -327,20 +327,21 @@ def test_an_interrupted_training_continues_to_the_same_bits(tmp_path: Path, monk
     assert bits(resumed) == bits(whole)
     assert (resumed.val, resumed.test, resumed.optimistic) == (whole.val, whole.test, whole.optimistic)
     assert resumed.curve == whole.curve
-    assert resumed.earlier > 0
 
 
 def test_a_training_in_parts_has_the_bits_of_one_in_one_go_and_each_part_its_own_cost(tmp_path: Path) -> None:
     data, path = resident(), tmp_path / "state.pt"
     recipe = replace(RECIPES["retrain"], filters=4, discard=None)
     whole = trained(data, epochs=5, recipe=recipe)
+    assert training.interrupted_seconds(path, 1) == 0
     first = trained(data, epochs=5, recipe=recipe, state=path, until=1)
-    lost = trained(data, epochs=5, recipe=recipe, state=path, until=1)  # as if its record had not been written
+    assert training.interrupted_seconds(path, 1) > 0  # if the record of this part is lost, it is paid with the next
+    lost = trained(data, epochs=5, recipe=recipe, state=path, until=1)
     assert lost.val == first.val
-    assert lost.earlier > 0
+    assert training.interrupted_seconds(path, 3) == 0  # it was paid at the pause
     middle = trained(data, epochs=5, recipe=recipe, state=path, until=3)
+    assert training.interrupted_seconds(path, 5) == training.interrupted_seconds(path, 1) == 0
     last = trained(data, epochs=5, recipe=recipe, state=path)
-    assert middle.earlier == last.earlier == 0.0  # what was paid at the pauses
     assert bits(last) == bits(whole)
     assert (last.val, last.test) == (whole.val, whole.test)
     assert (len(whole.curve), last.curve, middle.curve) == (5, whole.curve, whole.curve[:3])
@@ -389,8 +390,8 @@ def test_a_loss_that_is_no_number_fails_and_a_hopeless_network_is_given_up(tmp_p
     path = tmp_path / "state.pt"
     trained(data, recipe=hopeless, epochs=30, state=path, until=10)
     lost = trained(data, recipe=hopeless, epochs=30, state=path, until=10)  # as if its record had not been written
-    assert lost.earlier > lost.seconds > 0  # it is paid, although its training had ended before the level
-    assert trained(data, recipe=hopeless, epochs=30, state=path).earlier == 0
+    assert training.interrupted_seconds(path, 10) > lost.seconds > 0  # paid, although it had ended before the level
+    assert training.interrupted_seconds(path, 30) == 0
     one_step = resident(train=made_up(16))
     with pytest.raises(training.TrainingFailed, match=r"the validation loss is (nan|inf) after epoch 1"):
         trained(one_step, recipe=replace(QUICK, learning_rate=1e38, clip=None), epochs=1)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Bound, Evaluation, Fidelity, Metric, UsageError
+from nasbench.benchmarks import Bound, Evaluation, Fidelity, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.dominance import chosen_for_volume, contributions, crowding, places, ranks
+from nasbench.methods.fidelity import mo_asha
 from nasbench.methods.fidelity.mo_asha import epsilon_net, order
 from nasbench.methods.local_search import ParetoLocalSearch
 from nasbench.methods.parego import drawn_weights, scalars
@@ -295,7 +296,7 @@ def test_nsga2_approaches_the_front_of_zdt1() -> None:
 def test_epsilon_net_goes_on_with_the_farthest_point() -> None:
     losses = [(0.0, 10.0), (1.0, 9.0), (5.0, 4.0), (10.0, 0.0), (11.0, 11.0), (2.0, 2.0), (2.0, 2.0)]
     violations = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 1.0]
-    assert order(violations, losses) == [0, 3, 2, 1, 4, 6, 5]
+    assert order(violations, losses, 7) == [0, 3, 2, 1, 4, 6, 5]
     points = np.random.default_rng(0).random((12, 2))
     chosen = epsilon_net(points)
     places = (points - points.min(axis=0)) / np.ptp(points, axis=0)
@@ -353,3 +354,25 @@ def test_pareto_local_search_waits_for_pending_neighbours_before_it_starts_anew(
     for configuration in pending:
         method.tell(told(configuration, {"f": 2.0, "g": 2.0}))
     assert set(method._archive) == {start}
+
+
+def test_mo_asha_orders_equal_violations_by_the_objectives_that_are_known() -> None:
+    """A metric that only a whole training gives is missing below: its constraint counts as infinitely violated."""
+    nan, inf = math.nan, math.inf
+    losses = [(9.0 - i, 9.0 - i) for i in range(9)]
+    assert order([inf] * 9, losses, 3) == [8, 7, 6]
+    assert order([0.0] * 9, [(a, nan) for a, _ in losses], 3) == [8, 7, 6]
+    assert order([0.0, 0.0, inf, 1.0], [(1.0, nan), (2.0, 3.0), (nan, nan), (0.0, 0.0)], 4) == [1, 0, 3, 2]
+    assert order([inf, inf], [(nan, nan), (nan, nan)], 2) == [0, 1]
+
+
+def test_mo_asha_orders_a_rung_once_per_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(GRID, (F, G), fidelity=Fidelity("epochs", "1 epoch", (1, 3, 9)))
+    method = MethodSpec("mo-asha").build(problem, np.random.default_rng(0))
+    calls: list[int] = []
+    monkeypatch.setattr(mo_asha, "order", lambda *given: (calls.append(1), order(*given))[1])
+    asked = Proposal.of(method.ask(), Level(epochs=9))
+    method.tell(Observation(asked.configuration, Evaluation({"f": 1.0, "g": 1.0}, 1.0), True, asked.level, 0))
+    for _ in range(5):
+        method.ask()
+    assert len(calls) == 1

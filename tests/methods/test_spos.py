@@ -118,6 +118,21 @@ def test_evolution_finds_the_best_of_a_known_score(monkeypatch: pytest.MonkeyPat
     assert min(one.error for one in search.evolved(lambda _: True, 400, 1, 10, 0.1)) > 0
 
 
+@pytest.mark.parametrize("settings", [ONE, EACH])
+def test_evolution_scores_a_network_once(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernel sizes of edges without a convolution have no effect: paths that differ there alone are one network."""
+
+    def score(self: SinglePath, genes: Genes) -> Scored:
+        stages = self.paths.stages(genes)
+        return Scored(float(sum(op == "none" for stage in stages for op in stage.operations)), 0.0, genes)
+
+    monkeypatch.setattr(SinglePath, "score", score)
+    search = SinglePath(digits(), settings, seed=0)
+    search._begin()
+    networks = [search.paths.stages(path.genes) for path in search.evolved(lambda _: True, 20, 20, 10, 0.1)]
+    assert len(set(networks)) == len(networks) == 400
+
+
 @pytest.mark.parametrize("cells", ["one", "each"])
 def test_asks_go_from_the_best_of_the_shared_weights_and_are_repeatable(cells: str) -> None:
     text = f"spos:epochs=2,cells={cells},population=4,generations=2,parents=2"

@@ -366,7 +366,7 @@ def test_report_takes_several_stores_and_formats(
     assert "allowed: csv, html, latex, longtable, md, pdf, png, svg, tidy" in refused.err
 
 
-def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Store) -> None:
+def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Store, tmp_path: Path) -> None:
     frame = pd.read_parquet(small_store.folder)
     method, bench = frame["method"].iloc[0], frame["bench"].iloc[0]
     done = nasbench("show-run", small_store.folder, method, bench, 1)
@@ -374,6 +374,10 @@ def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Stor
     assert f"{method} on {bench}, model_size@0.5, seed 1" in done.out
     assert nasbench("show-run", small_store.folder, method, bench, 1, "--constrain", "model_size@0.50").out == done.out
     assert nasbench("show-run", small_store.folder, method, bench, "x").code == 2
+    one = tmp_path / "one"
+    both = nasbench("show-run", small_store.folder, method, bench, 1, "--svg", one, "--page", one)
+    assert (both.code, both.err) == (2, f"nasbench: --svg and --page both name {one}: give them two files\n")
+    assert not one.exists()
     other = nasbench("show-run", small_store.folder, method, bench, 1, "--constrain", "none")
     assert "allowed: model_size@0.5" in other.err
     assert "METHOD BENCH SEED` shows a run" in nasbench("show", small_store.folder).err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Benchmark, Metric, abilities, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, FiniteSpace, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Configuration, FiniteSpace, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.imported import ImportedTable, TableData, save
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.cli.checks.methods import Trial
@@ -169,3 +169,15 @@ def test_every_method_goes_on_with_every_kind_of_problem_on_live_networks(
     live = open_benchmark(f"{register_few_digits(monkeypatch, lend)}@9")
     abilities.make_ready(live)
     assert broken(ready(name), [live]) == []
+
+
+def test_a_benchmark_whose_metrics_are_all_known_beforehand_poses_no_problem_of_learning() -> None:
+    class AllKnown(Toy):
+        metrics = (Metric("loss", "", cheap=True),)
+
+        def known(self, metric: str, configuration: Configuration) -> float:
+            return float(sum(configuration))
+
+    kinds = {promise: pose(AllKnown()) for promise, pose in PROBLEMS.items()}
+    assert kinds["takes constraints that it must learn"] == kinds["takes both kinds of constraint at once"] == []
+    assert all(posed for promise, posed in kinds.items() if "learn" not in promise and "both" not in promise)

@@ -322,3 +322,12 @@ def test_processes_are_measured_beside_one(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_rows_can_be_sent_to_a_process() -> None:
     for row in rows.ROWS.values():
         pickle.dumps(row)
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anything_is_measured(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "measured", lambda *_: pytest.fail("it was measured"))
+    (tmp_path / "file").touch()
+    refused = nasbench("speed", "--gpu", "--cpu", "--out", tmp_path / "file" / "out")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)

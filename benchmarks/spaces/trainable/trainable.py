@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nasbench.benchmarks.spaces.base import Configuration, Space
 from nasbench.benchmarks.spaces.cells import Size
+from nasbench.benchmarks.spaces.errors import require_torch
 from nasbench.benchmarks.spaces.language.graph import Part
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.registry import Registry
@@ -68,7 +69,8 @@ class TrainableSpace(ABC):
         """The network; its parameters are drawn later. Raises ProgramError if it does not fit the image."""
 
     def _measured(self, configuration: Configuration) -> Size:
-        """The size, measured on the module."""
+        """The size, measured on the module. Raises UsageError where PyTorch is missing."""
+        require_torch("sizes of these networks are measured")
         import torch
         from torch.utils.flop_counter import FlopCounterMode
 

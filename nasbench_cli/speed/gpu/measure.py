@@ -42,9 +42,10 @@ def main(seconds: float = SECONDS, only: Sequence[str] = (), out: Path | None = 
 
     if cpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # of the rows' processes
-    for name in only:
-        if name not in ROWS:
-            raise unknown("row", name, ROWS)
+    for name in set(only).difference(ROWS):
+        raise unknown("row", name, ROWS)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # an error now, not after minutes
     chosen = [name for name in ROWS if not only or name in only]
     lines, end = [("row", "value", "note")], monotonic() + seconds
     for number, name in enumerate(chosen):
@@ -53,7 +54,6 @@ def main(seconds: float = SECONDS, only: Sequence[str] = (), out: Path | None = 
         lines.append((name, value, note))
         print(f"{name}: {value or note}{f' ({note})' if value else ''}", flush=True)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
         with (out / "gpu.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)
     return all(value for _, value, _ in lines)
