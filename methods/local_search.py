@@ -35,6 +35,7 @@ class LocalSearch(Method):
         initial: random configurations from which each start chooses the best, at least 1.
     """
 
+    version = 2
     serves_several = True
     source = "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
 
@@ -75,7 +76,7 @@ class LocalSearch(Method):
             if not self._pending:  # no pending neighbour can be better: a local minimum
                 self._random_left, self._best = self._initial, None
         self._random_left = max(self._random_left - 1, 0)
-        return self._new(lambda: self._space.sample(self._rng)) or self._space.sample(self._rng)
+        return self._drawn()
 
     def _neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
         """The neighbours of a configuration in random order; those asked for in the meantime are skipped."""
@@ -90,6 +91,11 @@ class LocalSearch(Method):
             if mutant is None:
                 return
             yield mutant
+
+    def _drawn(self) -> Configuration:
+        """A random configuration, one that has not been asked for if there seems to be any."""
+        drawn = self._new(lambda: self._space.sample(self._rng))
+        return self._space.sample(self._rng) if drawn is None else drawn  # a row of a list may be 0
 
     def _new(self, draw: Callable[[], Configuration]) -> Configuration | None:
         """A drawn configuration that has not been asked for; None if 50 draws in a row have been."""
@@ -137,7 +143,7 @@ class ParetoLocalSearch(LocalSearch):
             else:
                 break
         self._random_left = max(self._random_left - 1, 0)
-        return self._new(lambda: self._space.sample(self._rng)) or self._space.sample(self._rng)
+        return self._drawn()
 
 
 def _is_worse(one: tuple[float, Losses], other: tuple[float, Losses]) -> bool:

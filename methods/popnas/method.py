@@ -56,7 +56,7 @@ class Popnas(Method):
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
-    version = 6
+    version = 7
     tuned_on = ("nas-bench-201",)
     needs = (AsSequence,)
     serves_several = True
@@ -137,8 +137,11 @@ class Popnas(Method):
 
     def _random(self) -> Configuration:
         """A random configuration, for a worker that has no member to evaluate; not a pending one if possible."""
-        draws = (self._space.sample(self._rng) for _ in range(_MOST_DRAWS))
-        return next((drawn for drawn in draws if drawn not in self._pending), None) or self._space.sample(self._rng)
+        for _ in range(_MOST_DRAWS):
+            drawn = self._space.sample(self._rng)
+            if drawn not in self._pending:
+                break
+        return drawn
 
     def _begun(self) -> Round:
         """The first round: the first level in random order, and members of later levels if predictors need more."""

@@ -29,6 +29,7 @@ from nasbench.benchmarks.spaces.listed import ListedChoices
 from nasbench.methods import Method, MethodSpec, Observation, Problem
 from nasbench.methods.bananas import Bananas
 from nasbench.methods.mcts import Mcts, Node
+from nasbench.methods.popnas.method import Popnas
 from nasbench.methods.rgpe import RGPE
 from nasbench.methods.smbo import Ridge, Smbo
 
@@ -366,3 +367,24 @@ def test_to_smbo_a_failure_before_anything_is_feasible_is_as_bad_as_the_largest_
     method.tell(Observation((2, 1), FAILED, False))
     plain.tell(told((2, 1), 1.0, 5.0, feasible=False))
     assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+
+
+@pytest.mark.parametrize("method", ["local:initial=3", "popnas:first=3,children=1,exploration=1"])
+def test_the_first_row_of_a_list_is_drawn_like_any_other(method: str) -> None:
+    """A configuration of a list is the number of its row, and 0 is one, too."""
+    space = ListedChoices([Ordinal("a", (1, 2, 3))], np.array([[0], [1], [2]]))
+    first: Counter[int] = Counter()
+    for seed in range(120):
+        search = MethodSpec.parse(method).build(Problem(space, (LOSS,)), np.random.default_rng(seed))
+        asked = [search.ask() for _ in range(3)]
+        assert sorted(asked) == [0, 1, 2]
+        first[asked[0]] += 1
+    assert min(first.values()) > 20
+
+
+def test_a_worker_without_a_member_is_given_the_first_row_of_a_list_too() -> None:
+    space = ListedChoices([Ordinal("a", (1, 2, 3))], np.array([[0], [1], [2]]))
+    search = MethodSpec.parse("popnas").build(Problem(space, (LOSS,)), np.random.default_rng(0))
+    assert isinstance(search, Popnas)
+    search._pending = [1, 2]
+    assert {search._random() for _ in range(20)} == {0}
