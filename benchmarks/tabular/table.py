@@ -181,7 +181,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
 
     @property
     def is_free(self) -> bool:
-        """Whether all evaluations take 0 s: a budget in seconds never ends."""
+        """Whether all evaluations take 0 s, so that a budget in seconds never ends."""
         return self.cost_column is None and self._cost == 0
 
     def costs(self, metrics: Array) -> Array:

@@ -272,11 +272,13 @@ def interrupted_seconds(state: Path | None, until: int) -> float:
         until: the last epoch of the part.
     """
     kept = None if state is None else kept_in(state)
-    return 0.0 if kept is None or kept.get("epoch", math.inf) > until else _unpaid(kept, until)
+    if kept is None or not {"epoch", "paused_at", "earlier"} <= kept.keys() or kept["epoch"] > until:
+        return 0.0
+    return _unpaid(kept, until)
 
 
 def _unpaid(kept: dict[str, Any], until: int) -> float:
-    """Seconds that no record has: those up to an earlier pause have one; those up to this very pause lost theirs."""
+    """Seconds of a kept training that no record has; 0 if it paused before `until`, for that part was recorded."""
     return 0.0 if 0 < kept["paused_at"] < until else float(kept["earlier"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,6 +34,8 @@ class FrontsRung(Rung):
         self._best = None
 
     def promoted(self, eta: int) -> tuple[int, Configuration] | None:
+        if not self._unpromoted:
+            return None
         if self._best is None:
             self._best = order(self._violations, self._losses, len(self._losses) // eta)
         number = next((number for number in self._best if number in self._unpromoted), None)
@@ -45,8 +48,8 @@ class MOASHA(ASHA):
 
     The epsilon-net begins with the best of the first objective, and goes on with the result that lies farthest from
     those before it, in losses scaled to [0, 1]. Results that violate a constraint follow, by their violation; those
-    with equal violations (infinite where a metric is known only after a whole training) are ordered likewise. An
-    objective that no result of the rung has does not count. With one objective it is `asha` with its variant of
+    with equal violations (infinite where a metric is known only after a whole training) are ordered likewise, by the
+    objectives that any of them has. With one objective it is `asha` with its variant of
     promotion.
 
     Options:
@@ -78,22 +81,25 @@ def order(violations: Sequence[float], losses: Sequence[Losses], count: int) -> 
         losses: NaN where a result lacks an objective.
     """
     ordered: list[int] = []
-    for violation in sorted(set(violations)):
+    by_violation = sorted(range(len(violations)), key=violations.__getitem__)
+    for _, group in itertools.groupby(by_violation, key=violations.__getitem__):
         if len(ordered) >= count:
             break
-        equal = [i for i, other in enumerate(violations) if other == violation]
+        equal = list(group)
         ordered += [equal[k] for k in _by_fronts(np.array([losses[i] for i in equal], float))]
     return ordered[:count]
 
 
 def _by_fronts(losses: Array) -> list[int]:
     """The order of results by the objectives that any of them has; those that lack one of these come last."""
+    if len(losses) == 1:
+        return [0]
     points = losses[:, np.isfinite(losses).any(axis=0)]
     is_whole = np.isfinite(points).all(axis=1)
     whole = np.flatnonzero(is_whole)
     rest: list[int] = np.flatnonzero(~is_whole).tolist()
     points = points[whole]
-    if not points.shape[1]:
+    if not points.size:
         return [*whole.tolist(), *rest]
     if points.shape[1] == 1:
         return [*whole[np.argsort(points[:, 0], kind="stable")].tolist(), *rest]

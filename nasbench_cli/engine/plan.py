@@ -198,7 +198,8 @@ def _check_fit(
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
-    if protocol.seconds is not None and not protocol.charge_thinking and _is_free(benchmark):
+    ends_by_clock = protocol.evals is None and protocol.seconds is not None and not protocol.charge_thinking
+    if ends_by_clock and _is_free(benchmark):
         raise UsageError(
             f"evaluations of {benchmark.name} take no time, so seconds are no budget: give evaluations (--evals), or "
             "--charge-thinking too"

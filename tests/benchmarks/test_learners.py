@@ -326,6 +326,7 @@ def test_cells_of_a_table_are_what_scikit_learn_alone_gives(name: str) -> None:
 
 @pytest.mark.parametrize("name", data.DATA)
 def test_the_stated_rows_are_those_of_the_data_and_give_the_stated_seconds(name: str) -> None:
+    pytest.importorskip("sklearn")
     rows = sum(len(part.targets) for part in data.split(name, 0).values())
     assert rows == data.DATA[name].rows
     assert abilities.seconds_each(open_benchmark(f"learner:forest:{name}")) == pytest.approx(1e-4 * rows)

@@ -102,6 +102,16 @@ def test_seconds_are_no_budget_where_evaluations_take_none(nasbench: Callable[..
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "evaluations of supernet:digits:nb201-cifar10 take no time, so seconds are no budget" in refused.err
     assert nasbench(*asked, "--charge-thinking").code == 0
+    assert nasbench(*asked, "--evals", 3).code == 0  # whichever ends first
+
+
+@pytest.mark.parametrize(("option", "is_warned"), [(("--charge-thinking",), True), (("--evals", 3), False)])
+def test_a_search_on_a_simulated_clock_uses_up_no_seconds_unless_thinking_is_charged(
+    option: tuple[str | int, ...], is_warned: bool, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    asked = ("--method", "proxy", "--bench", NAME, "--budget-seconds", 0.5, "--seeds", 1, "--store", tmp_path / "s")
+    done = nasbench("plan", *asked, *option)
+    assert ("nothing will be left of 0.5 s" in done.err) == is_warned
 
 
 def test_images_smaller_than_those_of_the_supernet_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

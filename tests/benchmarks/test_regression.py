@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import BenchmarkSpec, abilities
+from nasbench.benchmarks.regression import benchmark as regression
 from nasbench.benchmarks.regression.data import read
 from nasbench.benchmarks.spaces.errors import UsageError
 from tests.conftest import Printed
@@ -135,6 +136,7 @@ def test_a_path_stays_as_it_was_written(houses: Path, monkeypatch: pytest.Monkey
 def test_without_pytorch_sizes_are_refused_in_one_sentence(
     houses: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    regression._parameters.cache_clear()
     found = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *more: None if name == "torch" else found(name, *more)

@@ -364,6 +364,8 @@ def test_mo_asha_orders_equal_violations_by_the_objectives_that_are_known() -> N
     assert order([0.0] * 9, [(a, nan) for a, _ in losses], 3) == [8, 7, 6]
     assert order([0.0, 0.0, inf, 1.0], [(1.0, nan), (2.0, 3.0), (nan, nan), (0.0, 0.0)], 4) == [1, 0, 3, 2]
     assert order([inf, inf], [(nan, nan), (nan, nan)], 2) == [0, 1]
+    assert order([0.0, 0.0], [(1.0, nan), (nan, 2.0)], 2) == [0, 1]
+    assert order([3.0, 1.0, 2.0], [(0.0, 0.0)] * 3, 2) == [1, 2]
 
 
 def test_mo_asha_orders_a_rung_once_per_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,12 +40,12 @@ def main(seconds: float = SECONDS, only: Sequence[str] = (), out: Path | None = 
         raise UsageError(f"no CUDA device here: PyTorch {torch.__version__} finds none ({why})")
     from nasbench.cli.speed.gpu.rows import CPU, DEVICE, ROWS
 
-    if cpu:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # of the rows' processes
-    for name in set(only).difference(ROWS):
+    for name in (name for name in only if name not in ROWS):
         raise unknown("row", name, ROWS)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # an error now, not after minutes
+    if cpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # of the rows' processes
     chosen = [name for name in ROWS if not only or name in only]
     lines, end = [("row", "value", "note")], monotonic() + seconds
     for number, name in enumerate(chosen):
