@@ -36,14 +36,19 @@ def keep(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         _LOG.warning("the state of a training cannot be kept in %s: %s", path, error)
 
 
-def kept_in(path: Path, read: Callable[[IO[bytes]], T]) -> T | None:
-    """What `read` reads of a file that `keep` wrote; None if there is none, or it is damaged, which is logged."""
+def kept_in(path: Path, read: Callable[[IO[bytes]], T], quiet: bool = False) -> T | None:
+    """What `read` reads of a file that `keep` wrote; None if there is none, or it is damaged.
+
+    Args:
+        quiet: whether damage is not logged.
+    """
     if not path.exists():
         return None
     try:
         return read(io.BytesIO(_checked(path)))
     except Exception as error:  # libraries raise many types
-        _LOG.warning("%s cannot be used (%s): its training starts again", path, str(error).partition("\n")[0])
+        if not quiet:
+            _LOG.warning("%s cannot be used (%s): its training starts again", path, str(error).partition("\n")[0])
         return None
 
 

@@ -16,6 +16,6 @@ def keep(values: dict[str, Any], path: Path) -> None:
     state.keep(path, partial(torch.save, values))
 
 
-def kept_in(path: Path) -> dict[str, Any] | None:
-    """A state that `keep` wrote, on the CPU; None if there is none, or it is damaged, which is logged."""
-    return state.kept_in(path, partial(torch.load, weights_only=True, map_location="cpu"))
+def kept_in(path: Path, quiet: bool = False) -> dict[str, Any] | None:
+    """A state that `keep` wrote, on the CPU; None if there is none, or it is damaged (logged unless `quiet`)."""
+    return state.kept_in(path, partial(torch.load, weights_only=True, map_location="cpu"), quiet)

@@ -271,7 +271,7 @@ def interrupted_seconds(state: Path | None, until: int) -> float:
     Args:
         until: the last epoch of the part.
     """
-    kept = None if state is None else kept_in(state)
+    kept = None if state is None else kept_in(state, quiet=True)  # the training itself tells of damage
     if kept is None or not {"epoch", "paused_at", "earlier"} <= kept.keys() or kept["epoch"] > until:
         return 0.0
     return _unpaid(kept, until)
