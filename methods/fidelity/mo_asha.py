@@ -63,7 +63,7 @@ class MOASHA(ASHA):
     )
     version = 2
     serves_several = True
-    seconds = 3e-4
+    seconds = 5e-3
     rung = FrontsRung
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
