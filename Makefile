@@ -53,15 +53,15 @@ setup: .venv/core
 	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' || $(ONE_BY_ONE)
 
-# The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables.
+# The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables. TPE is compiled, some
+# seconds, while nasbench is installed.
 .venv/core: pyproject.toml constraints.txt requirements.lock
 	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); name a Python 3.11 to 3.14: make PYTHON=python3.13 setup"; exit 1; }
 	@$(PYTHON) -c "$$CHECK_PYTHON"
 	@echo "setup: makes .venv and fetches the core's packages: a minute or more, depending on your network"
 	$(PYTHON) -m venv .venv
 	$(INSTALL) --require-hashes --only-binary :all: -r requirements.lock
-	$(PIP) --no-build-isolation --no-deps -e .
-	$(BIN)/python -m nasbench.methods.tpe.sampler
+	$(BIN)/python -m nasbench.methods.tpe.sampler & $(PIP) --no-build-isolation --no-deps -e . && wait $$!
 	touch $@
 
 test: setup
