@@ -171,7 +171,7 @@ def test_the_same_data_under_another_name_and_another_search_space_are_no_other_
 
 
 def test_a_constraint_is_carried_over_by_the_share_of_what_is_known() -> None:
-    """Of ten known sizes five satisfy the limit: so do five of the ten that are known of the other task."""
+    """Five of ten known sizes satisfy the limit, and so do five of the ten known sizes of the other task."""
     values, others = values_of(0), values_of(1)
     values[10:, 1], others[:10, 1] = math.nan, math.nan
     others[10:, 0] = 1 - others[10:, 1]  # so the best is the largest that is feasible

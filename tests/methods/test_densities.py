@@ -169,7 +169,7 @@ def test_the_bandwidth_of_equal_numbers_is_not_zero() -> None:
     ("counts", "level"), [((5, 0, 0), None), ((6, 0, 0), 1), ((9, 6, 0), 3), ((9, 6, 5), 3), ((9, 6, 6), 9)]
 )
 def test_the_highest_level_with_enough_observations_is_drawn_from(counts: tuple[int, ...], level: int | None) -> None:
-    """Of two hyper-parameters 2 (2 + 1) are enough."""
+    """With two hyper-parameters 2 (2 + 1) observations are enough."""
     space = ParameterSpace([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)])
     problem = Problem(space, (Metric("loss", ""),), fidelity=Fidelity("epochs", "1 epoch", (1, 3, 9)))
     method, asked = BOHB(problem, np.random.default_rng(0), explore=0.0), list[int]()

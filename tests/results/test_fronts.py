@@ -96,7 +96,7 @@ def test_an_exact_front_is_not_replaced_by_that_of_the_runs(filled: Fill) -> Non
 
 
 def test_the_front_of_all_runs_holds_feasible_full_evaluations_alone(filled: Fill) -> None:
-    """Of four evaluations the first violates a constraint, and the second is a part of a training."""
+    """The first of four evaluations violates a constraint, and the second is a part of a training."""
     run = make_run(0, [1.0, 2.0, 5.0, 6.0], [False, True, True, True])
     run.columns["metrics"][:, 1] = [1.0, 1.0, 4.0, 3.0]
     run.columns["level"][:], run.columns["spent"][:] = [3, 1, 3, 3], [1, 4 / 3, 7 / 3, 10 / 3]
