@@ -104,7 +104,7 @@ class Curves:
 
     @cached_property
     def span(self) -> Array:
-        """Distance from the oracle to the median of everything feasible, shape (settings,); NaN if unknown or 0."""
+        """Distance from the oracle to the median of all feasible values, shape (settings,); NaN unless positive."""
         span = self.settings["median"].to_numpy(float) - self.oracle
         return np.where(span > 0, span, np.nan)
 

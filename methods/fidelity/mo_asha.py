@@ -49,8 +49,7 @@ class MOASHA(ASHA):
     The epsilon-net begins with the best of the first objective, and goes on with the result that lies farthest from
     those before it, in losses scaled to [0, 1]. Results that violate a constraint follow, by their violation; those
     with equal violations (infinite where a metric is known only after a whole training) are ordered likewise, by the
-    objectives that any of them has. With one objective it is `asha` with its variant of
-    promotion.
+    objectives that any of them has. With one objective it is `asha` with its variant of promotion.
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
@@ -63,7 +62,7 @@ class MOASHA(ASHA):
     )
     version = 2
     serves_several = True
-    seconds = 5e-3
+    seconds = 3e-3
     rung = FrontsRung
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
@@ -86,12 +85,16 @@ def order(violations: Sequence[float], losses: Sequence[Losses], count: int) -> 
         if len(ordered) >= count:
             break
         equal = list(group)
-        ordered += [equal[k] for k in _by_fronts(np.array([losses[i] for i in equal], float))]
+        points = np.array([losses[i] for i in equal], float)
+        ordered += [equal[k] for k in _by_fronts(points, count - len(ordered))]
     return ordered[:count]
 
 
-def _by_fronts(losses: Array) -> list[int]:
-    """The order of results by the objectives that any of them has; those that lack one of these come last."""
+def _by_fronts(losses: Array, count: int) -> list[int]:
+    """The order of results by the objectives that any of them has, at least of the best `count`.
+
+    Results that lack one of these objectives come last.
+    """
     if len(losses) == 1:
         return [0]
     points = losses[:, np.isfinite(losses).any(axis=0)]
@@ -106,6 +109,8 @@ def _by_fronts(losses: Array) -> list[int]:
     rank = ranks(points)
     ordered: list[int] = []
     for r in range(int(rank.max()) + 1):
+        if len(ordered) >= count:
+            return ordered
         members = np.flatnonzero(rank == r)
         ordered += [int(whole[members[i]]) for i in epsilon_net(points[members])]
     return ordered + rest

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,24 +106,23 @@ def test_settings_where_neither_found_anything_give_no_posterior(found_by_a: boo
     assert (row["pairs"], row["noisy"]) == (6, noisy)
 
 
-def test_settings_without_repetition_noise_give_no_posterior(filled: Fill) -> None:
-    flat = replace(SETTING, noise=0.0)
+def with_noise(filled: Fill, noise: float, other: float) -> dict[str, Any]:
+    """The comparison of a method that ends with 2 with one that ends with another value, on eight benchmarks."""
     runs = {
-        make_setup(method, bench=f"b{i}", setting=flat): [make_run(0, [value])]
-        for method, value in (("a", 2.0), ("b", 4.0))
-        for i in range(6)
+        make_setup(method, bench=f"b{i}", setting=replace(SETTING, noise=noise)): [make_run(0, [value])]
+        for method, value in (("a", 2.0), ("b", other))
+        for i in range(8)
     }
+    row: dict[str, Any]
     (row,) = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,))).to_dict("records")
-    assert (row["pairs"], row["noisy"]) == (6, 0)
+    return row
+
+
+def test_settings_without_repetition_noise_give_no_posterior(filled: Fill) -> None:
+    row = with_noise(filled, 0.0, other=4.0)
+    assert (row["pairs"], row["noisy"]) == (8, 0)
     assert math.isnan(row["better"])
 
 
 def test_more_than_one_standard_deviation_of_the_noise_is_no_practical_equivalence(filled: Fill) -> None:
-    noisy = replace(SETTING, noise=4.0)
-    runs = {
-        make_setup(method, bench=f"b{i}", setting=noisy): [make_run(0, [value])]
-        for method, value in (("a", 2.0), ("b", 8.0))
-        for i in range(8)
-    }
-    (row,) = classical.compare(Comparison(load_all(filled(runs)), 0, (1.0,))).to_dict("records")
-    assert row["better"] > 0.9
+    assert with_noise(filled, 4.0, other=8.0)["better"] > 0.9

@@ -40,8 +40,8 @@ def main(seconds: float = SECONDS, only: Sequence[str] = (), out: Path | None = 
         raise UsageError(f"no CUDA device here: PyTorch {torch.__version__} finds none ({why})")
     from nasbench.cli.speed.gpu.rows import CPU, DEVICE, ROWS
 
-    for name in (name for name in only if name not in ROWS):
-        raise unknown("row", name, ROWS)
+    if strange := [name for name in only if name not in ROWS]:
+        raise unknown("row", strange[0], ROWS)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # an error now, not after minutes
     if cpu:
