@@ -1,6 +1,6 @@
 """Abilities of a benchmark beyond evaluation. A benchmark has one if it has the methods of the protocol.
 
-The function after each protocol takes any benchmark, and says what holds for one without the ability.
+Functions after a protocol take any benchmark, and say what holds for one without the ability.
 """
 
 from __future__ import annotations

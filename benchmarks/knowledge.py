@@ -16,7 +16,7 @@ from nasbench.benchmarks.abilities import KnowsAllMeans
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spec import open_benchmark
 
@@ -53,8 +53,7 @@ class Experts(_OfATask):
 
         Where nothing is feasible, any configuration. Raises UsageError for an expert that does not exist.
         """
-        if expert not in EXPERTS:
-            raise unknown("expert", expert, EXPERTS)
+        check_choice("expert", expert, EXPERTS)
         low, high = EXPERTS[expert]
         shares = _standing(self._benchmark, self._benchmark, self._bounds)
         order = np.argsort(shares, kind="stable")[: np.isfinite(shares).sum()]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
@@ -70,8 +70,7 @@ class Bananas(Method):
         for name, value in {"initial": initial, "batch": batch, "ensemble": ensemble}.items():
             if value < 1:
                 raise UsageError(f"{name} must be positive, not {value}")
-        if encoding not in ("path", "values"):
-            raise unknown("encoding", encoding, ("path", "values"))
+        check_choice("encoding", encoding, ("path", "values"))
         self._problem, self._rng, self._space = problem, rng, problem.space
         self._left, self._batch, self._ensemble = initial, batch, ensemble
         self._words = words_of(problem.space, encoding)

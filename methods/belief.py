@@ -11,7 +11,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.constraints import JOIN
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.hyperparameters import belongs, values_text
 from nasbench.methods.contract import Problem
 from nasbench.methods.mixed import Mixed, truncated_normal
@@ -57,8 +57,7 @@ class Belief:
             name, equals, value = item.partition("=")
             if not equals:
                 raise UsageError(f"prior must be {', '.join(EXPERTS)}, or NAME=VALUE+NAME=VALUE, not {text!r}")
-            if name not in by_name:
-                raise unknown("hyper-parameter", name, by_name)
+            check_choice("hyper-parameter", name, by_name)
             if mode[name] is not None:
                 raise UsageError(f"the prior has two values for {name}")
             mode[name] = _coordinate(by_name[name], value)

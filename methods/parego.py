@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_least
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal, learner
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe import CTPE
@@ -45,8 +45,7 @@ class ParEGO(Method):
     serves_several = True
 
     def __init__(self, problem: Problem, rng: Generator, *, by: str = "c-tpe", initial: int = 10) -> None:
-        if initial < 1:
-            raise UsageError(f"initial must be at least 1, not {initial}")
+        check_least("initial", initial, 1)
         self._problem, self._rng, self._initial = problem, rng, initial
         self._by, self._inner = learner(by, "parego"), _scalarised(problem)
         self._told: list[Observation] = []

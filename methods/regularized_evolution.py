@@ -10,7 +10,7 @@ from typing import NamedTuple
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
 from nasbench.methods.dominance import places
 
@@ -53,8 +53,7 @@ class RegularizedEvolution(Method):
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
         for name, value in (("population", population), ("tournament", tournament)):
-            if not 1 <= value <= _MOST:
-                raise UsageError(f"{name} must lie in [1, {_MOST}], not {value}")
+            check_range(name, value, 1, _MOST)
         self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
         self._initial, self._tournament = population, tournament
         self._members: deque[_Member] = deque(maxlen=population)

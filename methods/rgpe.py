@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
 
@@ -53,9 +53,8 @@ class RGPE(Method):
     seconds = 0.05
 
     def __init__(self, problem: Problem, rng: Generator, *, known: int = 50, candidates: int = 500) -> None:
-        for name, value, low in (("known", known, _FEWEST), ("candidates", candidates, 2)):
-            if not low <= value <= 100_000:
-                raise UsageError(f"{name} must lie in [{low}, 100000], not {value}")
+        check_range("known", known, _FEWEST)
+        check_range("candidates", candidates, 2)
         self._problem, self._rng, self._known, self._candidates = problem, rng, known, candidates
         self._mixed = Mixed(problem.flat)
         self._others: list[RowProcess] = []

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Configuration, Hashed
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 Array = NDArray[np.float64]
@@ -58,13 +58,10 @@ class Smbo(Method):
         alpha: float = 1.0,
         pending: str = "ignored",
     ) -> None:
-        if pending not in ("ignored", "bad"):
-            raise unknown("pending", pending, ("ignored", "bad"))
+        check_choice("pending", pending, ("ignored", "bad"))
         for name, value, low in (("candidates", candidates, 1), ("initial", initial, 0), ("buckets", buckets, 1)):
-            if not low <= value <= 100_000:
-                raise UsageError(f"{name} must lie in [{low}, 100000], not {value}")
-        if not 0 <= explore <= 1:
-            raise UsageError(f"explore must lie in [0, 1], not {explore}")
+            check_range(name, value, low)
+        check_range("explore", explore, 0, 1)
         if not 0 < alpha < math.inf:
             raise UsageError(f"alpha must be positive and finite, not {alpha}")
         self._problem, self._rng = problem, rng

@@ -14,7 +14,7 @@ from nasbench.benchmarks.contract import WHOLE
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_least, check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, learner
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe.tpe import CTPE
@@ -62,10 +62,8 @@ class WarmStart(Method):
         size: int = 10,
         scored: int = 100,
     ) -> None:
-        if size < 1:
-            raise UsageError(f"size must be at least 1, not {size}")
-        if not size <= scored <= 100_000:
-            raise UsageError(f"scored must lie in [{size}, 100000], not {scored}")
+        check_least("size", size, 1)
+        check_range("scored", scored, size)
         self._problem, self._rng, self._knowledge = problem, rng, knowledge
         self._size, self._scored = size, scored
         self._method = learner(by, "warm-start")(replace(problem, experts=None), rng)

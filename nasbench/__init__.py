@@ -259,7 +259,7 @@ def report(
     Raises StoreError if a store is missing or empty, or its runs must not be compared; UsageError for an option that is
     not understood.
     """
-    from nasbench.cli.engine.archives import focused, opened_stores
+    from nasbench.cli.engine.archives import opened_stores, with_own_baseline
     from nasbench.cli.engine.keys import several
     from nasbench.cli.engine.plan import is_current
     from nasbench.cli.engine.reporting import asked_report
@@ -289,4 +289,4 @@ def report(
         wilcoxon=wilcoxon,
     )
     opened = opened_stores(stores, several(against))
-    return write(opened, focused(request, opened), is_current)
+    return write(opened, with_own_baseline(request, opened), is_current)

@@ -19,7 +19,7 @@ from nasbench.benchmarks.learners.estimators import LEARNERS
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.spaces.errors import check_choice
 
 _VERSION = 1  # of what is trained and scored: raise it when a change gives other values
 _SECONDS_PER_ROW = 1e-4  # means of eight random configurations: 1e-5 (linear, diabetes) to 4e-4 (forest, wine)
@@ -48,10 +48,8 @@ class LearnerBenchmark(Benchmark):
     kind = "live"
 
     def __init__(self, learner: str, name: str) -> None:
-        if learner not in LEARNERS:
-            raise unknown("learner", learner, LEARNERS)
-        if name not in data.DATA:
-            raise unknown("data set of learners", name, data.DATA)
+        check_choice("learner", learner, LEARNERS)
+        check_choice("data set of learners", name, data.DATA)
         self.learner, self.learner_name, self._data = LEARNERS[learner], learner, name
         facts = data.DATA[name]
         self.name, self.family, self.search_space = f"learner:{learner}:{name}", f"sk-{learner}", f"sk-{learner}"

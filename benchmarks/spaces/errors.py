@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from nasbench.benchmarks.spaces.nearest import nearest
@@ -37,6 +37,24 @@ def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = 
     listed = ", ".join([*names, *_counted(families)]) or "none"
     advice = "; `nasbench list` has them all" if families else ""
     return UsageError(f"unknown {kind} {name!r}{suggestion}; allowed: {listed}{advice}")
+
+
+def check_choice(kind: str, name: str, allowed: Collection[str]) -> None:
+    """Raises UsageError, with the nearest allowed name and all of them, for a name that is not allowed."""
+    if name not in allowed:
+        raise unknown(kind, name, allowed)
+
+
+def check_range(option: str, value: float, low: float, high: float = 100_000) -> None:
+    """Raises UsageError unless the value of an option lies in [low, high]."""
+    if not low <= value <= high:
+        raise UsageError(f"{option} must lie in [{low}, {high}], not {value}")
+
+
+def check_least(option: str, value: int, least: int) -> None:
+    """Raises UsageError if the value of an option is less than `least`."""
+    if value < least:
+        raise UsageError(f"{option} must be at least {least}, not {value}")
 
 
 def _counted(names: Iterable[str]) -> list[str]:

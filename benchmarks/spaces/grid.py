@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice, draw, index_of, values_text
 
@@ -110,8 +110,7 @@ class GridSpace(FiniteSpace, blockwise=True):
     def from_values(self, values: Values) -> Choices:
         names = {h.name for h in self.hyperparameters}
         for name in values:
-            if name not in names:
-                raise unknown("hyper-parameter", name, names)
+            check_choice("hyper-parameter", name, names)
         choices = []
         for h in self.hyperparameters:
             if h.name not in values:

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import (
@@ -99,8 +99,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
     def from_values(self, values: Values) -> int:
         names = [h.name for h in self.hyperparameters]
         for name in values:
-            if name not in names:
-                raise unknown("hyper-parameter", name, names)
+            check_choice("hyper-parameter", name, names)
         for name in names:
             if name not in values:
                 raise UsageError(f"{name} is missing; hyper-parameters: {', '.join(names)}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias
 
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.registry import Registry
 
 Value: TypeAlias = int | float | bool | str
@@ -53,8 +53,7 @@ class Spec:
             option, equals, value = (part.strip() for part in item.partition("="))
             if not equals:
                 raise UsageError(f"option {item!r} of {name} is malformed; write {name}:option=value")
-            if option not in defaults:
-                raise unknown(f"option of {name}", option, defaults)
+            check_choice(f"option of {name}", option, defaults)
             if option in options:
                 raise UsageError(f"option {option} of {name} is given twice")
             kind, _ = defaults[option]

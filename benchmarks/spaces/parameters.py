@@ -9,7 +9,7 @@ from typing import TypeAlias
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, unknown
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import (
     Float,
@@ -44,8 +44,7 @@ class ParameterSpace(Space):
         if not self._names or len(set(self._names)) != len(self._names):
             raise UsageError(f"a space needs one or more hyper-parameters with distinct names, not {self._names}")
         for name in conditions or {}:
-            if name not in self._names:
-                raise unknown("hyper-parameter", name, self._names)
+            check_choice("hyper-parameter", name, self._names)
         self.conditions = tuple(
             self._condition(d, (conditions or {}).get(h.name)) for d, h in enumerate(hyperparameters)
         )
@@ -85,8 +84,7 @@ class ParameterSpace(Space):
 
     def from_values(self, values: Values) -> Point:
         for name in values:
-            if name not in self._names:
-                raise unknown("hyper-parameter", name, self._names)
+            check_choice("hyper-parameter", name, self._names)
         point = tuple(coordinate(h, values[h.name]) if h.name in values else None for h in self.hyperparameters)
         try:
             self.check(point)

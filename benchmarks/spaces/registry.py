@@ -22,8 +22,12 @@ class Registry(Generic[T]):
     """A table of named things (methods, benchmarks, data sets, spaces).
 
     Built-in items are registered when the modules of `package` are imported, plug-ins through the entry-point `group`.
-    Names are unique: a plug-in never replaces a built-in item. With `many` items, the error for an unknown name counts
-    them instead of listing them.
+    Names are unique: a plug-in never replaces a built-in item.
+
+    Args:
+        kind: what an item is, in error messages, such as `method`.
+        fits: whether an object is such an item.
+        many: whether the error for an unknown name counts the items instead of listing them.
     """
 
     def __init__(

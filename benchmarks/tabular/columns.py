@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.tabular.added import Columns, digest_of, names
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.specification import METRIC_NAME
@@ -33,8 +33,7 @@ def read(
     Raises UsageError, naming file, column and row, if the file cannot be read or does not fit.
     """
     header = column_names(data)
-    if key not in header:
-        raise unknown(f"column (the key) of {data}", key, header)
+    check_choice(f"column (the key) of {data}", key, header)
     chosen = {name: "a metric" for name in wanted or header if name != key}
     frame = read_columns(data, {key: "the key"} | chosen, {key}, header)
     if not wanted:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_least
 from nasbench.benchmarks.spaces.flat import Coordinate, differ
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
@@ -47,8 +47,7 @@ class AxNEI(Method):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require(self.label, "gp", "ax")
-        if initial < 1:
-            raise UsageError(f"initial must be at least 1, not {initial}")
+        check_least("initial", initial, 1)
         self._problem, self._rng, self._initial = problem, rng, initial
         self._seed = int(rng.integers(2**31))
         self._flat = problem.flat

@@ -27,7 +27,7 @@ from nasbench.benchmarks.spaces import (
     Integer,
     Ordinal,
 )
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.benchmarks.spaces.flat import differ
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
@@ -204,8 +204,7 @@ class Optuna(_BuiltIn):
         multivariate: bool = True,
         liar: bool = True,
     ) -> None:
-        if sampler not in SAMPLERS:
-            raise unknown("sampler of optuna", sampler, SAMPLERS)
+        check_choice("sampler of optuna", sampler, SAMPLERS)
         kind = SAMPLERS[sampler]
         require(f"optuna:sampler={sampler}", kind.extra, "optuna", *kind.modules)
         asked = asked_arguments(f"Optuna's {sampler}", _constructor(kind), initial, population, multivariate, liar)
@@ -241,7 +240,8 @@ class OptunaTPE(_BuiltIn):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-tpe", "peers", "optuna")
-        super().__init__(problem, rng, SAMPLERS["tpe"], {"n_startup_trials": _at_least(1, "initial", initial)})
+        check_least("initial", initial, 1)
+        super().__init__(problem, rng, SAMPLERS["tpe"], {"n_startup_trials": initial})
 
 
 @METHODS.register("cnsga2")
@@ -260,7 +260,8 @@ class CNSGA2(_BuiltIn):
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
         require("cnsga2", "peers", "optuna")
-        super().__init__(problem, rng, SAMPLERS["nsga2"], {"population_size": _at_least(2, "population", population)})
+        check_least("population", population, 2)
+        super().__init__(problem, rng, SAMPLERS["nsga2"], {"population_size": population})
 
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
@@ -310,7 +311,8 @@ class OptunaGP(_BuiltIn):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-gp", "peers,gp", "optuna", "torch")
-        super().__init__(problem, rng, SAMPLERS["gp"], {"n_startup_trials": _at_least(1, "initial", initial)})
+        check_least("initial", initial, 1)
+        super().__init__(problem, rng, SAMPLERS["gp"], {"n_startup_trials": initial})
 
     @classmethod
     def make_ready(cls) -> None:
@@ -325,13 +327,6 @@ def _constructor(kind: _Sampler) -> Callable[..., optuna.samplers.BaseSampler]:
 
     constructor: Callable[..., optuna.samplers.BaseSampler] = getattr(optuna.samplers, kind.name)
     return constructor
-
-
-def _at_least(least: int, option: str, value: int) -> int:
-    """The value of an option. Raises UsageError for a smaller one."""
-    if value < least:
-        raise UsageError(f"{option} must be at least {least}, not {value}")
-    return value
 
 
 def asked_arguments(
@@ -354,7 +349,8 @@ def asked_arguments(
         parameters = [name for name in names if name in has]
         if not parameters:
             raise UsageError(f"{who} has no option {option}: its constructor takes no {' or '.join(names)}")
-        arguments[parameters[0]] = _at_least(least, option, value)
+        check_least(option, value, least)
+        arguments[parameters[0]] = value
     return arguments
 
 

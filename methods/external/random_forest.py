@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 from nasbench.methods.surrogates.acquisition import expected_improvement, probability
@@ -48,8 +48,7 @@ class RandomForestCEI(Method):
     ) -> None:
         require("rf-cei", "peers", "sklearn")
         for name, value in (("initial", initial), ("candidates", candidates), ("trees", trees)):
-            if not 1 <= value <= 100_000:
-                raise UsageError(f"{name} must lie in [1, 100000], not {value}")
+            check_range(name, value, 1)
         self._problem, self._rng = problem, rng
         self._flat = problem.flat
         self._initial, self._candidates, self._trees = initial, candidates, trees

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
@@ -55,8 +55,7 @@ class Smac(Method):
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10, retrain: int = 8) -> None:
         require("smac", "smac", "smac")
         for name, value in (("initial", initial), ("retrain", retrain)):
-            if not 1 <= value <= 100_000:
-                raise UsageError(f"{name} must lie in [1, 100000], not {value}")
+            check_range(name, value, 1)
         self._problem, self._rng = problem, rng
         self._initial, self._retrain = initial, retrain
         self._seed = int(rng.integers(2**31 - 1))

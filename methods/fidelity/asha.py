@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import rungs
 
@@ -81,9 +81,8 @@ class ASHA(Method):
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, variant: str = "promotion"
     ) -> None:
-        if variant not in _VARIANTS:
-            raise unknown("variant", variant, _VARIANTS)
-        assert problem.fidelity is not None  # the plan has checked it
+        check_choice("variant", variant, _VARIANTS)
+        assert problem.fidelity is not None  # `MethodSpec.build` has checked it
         self._problem, self._rng, self._eta = problem, rng, eta
         self._levels = rungs(problem.fidelity, eta, lowest)
         self._continuable, self._stopping = problem.fidelity.continuable, variant == "stopping"

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import check_choice, check_range
 from nasbench.methods.contract import METHODS, Observation, Problem
 from nasbench.methods.fidelity.hyperband import Hyperband
 from nasbench.methods.tpe.tpe import CTPE, PENDING
@@ -60,11 +60,9 @@ class BOHB(Hyperband):
         brackets: str = "jmlr",
         pending: str = "ignored",
     ) -> None:
-        if pending not in PENDING:
-            raise unknown("pending", pending, PENDING)
+        check_choice("pending", pending, PENDING)
         super().__init__(problem, rng, eta=eta, lowest=lowest, brackets=brackets)
-        if not 0 <= explore <= 1:
-            raise UsageError(f"explore must lie in [0, 1], not {explore}")
+        check_range("explore", explore, 0, 1)
         self._explore = explore
         self._needed = 2 * (len(problem.flat.hyperparameters) + 1)
         self._models = {level: self._model() for level in self._levels}

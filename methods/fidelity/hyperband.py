@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import SIZES, best, rungs, sizes
 
@@ -157,8 +157,7 @@ class Hyperband(Bracketed):
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, brackets: str = "jmlr"
     ) -> None:
-        if brackets not in SIZES:
-            raise unknown("brackets", brackets, SIZES)
+        check_choice("brackets", brackets, SIZES)
         super().__init__(problem, rng, eta=eta, lowest=lowest)
         self._sizes = SIZES[brackets]
 

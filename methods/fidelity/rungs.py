@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Sequence
 
 from nasbench.benchmarks import Fidelity, Level
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, check_range
 
 
 def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[Level]:
@@ -21,8 +21,7 @@ def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[Level]:
     Raises UsageError if η is below 2 or `lowest` is not one of the levels.
     """
     levels = fidelity.axes[0].values
-    if not 2 <= eta <= 1000:
-        raise UsageError(f"eta must lie in [2, 1000], not {eta}")
+    check_range("eta", eta, 2, 1000)
     if lowest and lowest not in levels:
         raise UsageError(f"lowest must be a level of {fidelity}, or 0 for the first, not {lowest}")
     first, highest = lowest or levels[0], levels[-1]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement
@@ -117,11 +117,9 @@ class Nasbot(_OnGraphs):
         pending: str = "mean",
     ) -> None:
         super().__init__(problem, rng, initial)
-        if pending not in ("mean", "ignored"):
-            raise unknown("pending", pending, ("mean", "ignored"))
+        check_choice("pending", pending, ("mean", "ignored"))
         self._heeds_pending = pending == "mean"
-        if pool not in ("initial+evaluated", "initial"):
-            raise unknown("pool", pool, ("initial+evaluated", "initial"))
+        check_choice("pool", pool, ("initial+evaluated", "initial"))
         self._begins_anew = pool == "initial"
         for name, value in {"refit": refit, "draws": draws, "power": power}.items():
             if not 0 < value < math.inf:

@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.methods.contract import METHODS, Logged, Problem
 from nasbench.methods.oneshot.one_shot import OVERHEAD, OneShot
 from nasbench.methods.oneshot.sampling import stages
@@ -22,8 +22,7 @@ _SAMPLED_PATHS = 10  # for an estimate of FLOPs
 
 
 def _settings(cells: str, epochs: int = 1) -> Settings:
-    if cells not in _CELLS:
-        raise unknown("cells", cells, _CELLS)
+    check_choice("cells", cells, _CELLS)
     return Settings("single-path", flexible=cells == "each", epochs=epochs, stop=epochs, theta=0)
 
 

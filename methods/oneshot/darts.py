@@ -8,7 +8,7 @@ from typing import Any
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, unknown
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.one_shot import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Estimate, Settings
@@ -160,8 +160,7 @@ class ZODARTSPlusPlus(OneShot):
         kernel_mode: str = "inherit_copy",
         size: str = "",
     ) -> None:
-        if kernel_mode not in ("inherit_copy", "shared_mask"):
-            raise unknown("kernel_mode", kernel_mode, ("inherit_copy", "shared_mask"))
+        check_choice("kernel_mode", kernel_mode, ("inherit_copy", "shared_mask"))
         bounds, as_paper = _bounds(problem, size)
         settings = Settings(
             sparse=True,
@@ -216,8 +215,7 @@ def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate
 
 def _zeroth_order(estimate: str, directions: int, dynamics: str) -> dict[str, Any]:
     """The settings that these options decide."""
-    if dynamics not in ("matched", "reference"):
-        raise unknown("dynamics", dynamics, ("matched", "reference"))
+    check_choice("dynamics", dynamics, ("matched", "reference"))
     matched = dynamics == "matched"
     return {"rule": "zeroth-order", "matched": matched, "estimate": estimate_of(estimate, directions, matched)}
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.baselines import OneShotRandom
 from nasbench.methods.oneshot.one_shot import MOST_DRAWS
@@ -34,8 +34,7 @@ class Proxy(OneShotRandom):
     def __init__(
         self, problem: Problem, rng: Generator, *, score: str = "naswot", networks: int = 100, cells: str = "one"
     ) -> None:
-        if score not in _SCORES:
-            raise unknown("score", score, _SCORES)
+        check_choice("score", score, _SCORES)
         if networks < 1:
             raise UsageError(f"networks must be positive, not {networks}")
         super().__init__(problem, rng, cells=cells)

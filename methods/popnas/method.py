@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import check_choice, check_range
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.popnas.forecast import Columns, Forecast, forecast
@@ -75,10 +75,8 @@ class Popnas(Method):
     ) -> None:
         limits = {"children": (children, 1), "exploration": (exploration, 0), "first": (first, 0)}
         for name, (value, low) in (limits | {"candidates": (candidates, 1)}).items():
-            if not low <= value <= 1_000_000:
-                raise UsageError(f"{name} must lie in [{low}, 1000000], not {value}")
-        if pareto not in _PARETO:
-            raise unknown("objectives of a front", pareto, _PARETO)
+            check_range(name, value, low, 1_000_000)
+        check_choice("objectives of a front", pareto, _PARETO)
         self._problem, self._space, self._rng = problem, problem.space, rng
         self._children, self._first, self._most = children, first, candidates
         self._objectives = len(problem.objectives) if problem.several else _PARETO[pareto]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import check_choice, check_range
 from nasbench.benchmarks.spaces.hyperparameters import has_many
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
@@ -53,12 +53,9 @@ class SCBO(Method):
     def __init__(
         self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10, pending: str = "ignored"
     ) -> None:
-        if pending not in ("ignored", "mean"):
-            raise unknown("pending", pending, ("ignored", "mean"))
-        if not 2 <= initial <= 100_000:
-            raise UsageError(f"initial must lie in [2, 100000], not {initial}")
-        if not 4 <= power <= 13:
-            raise UsageError(f"power must lie in [4, 13], not {power}")
+        check_choice("pending", pending, ("ignored", "mean"))
+        check_range("initial", initial, 2)
+        check_range("power", power, 4, 13)
         self._problem, self._rng = problem, rng
         self._initial, self._power, self._heeds_pending = initial, power, pending == "mean"
         flat = problem.flat

@@ -28,7 +28,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.methods.belief import Belief
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
@@ -115,20 +115,16 @@ class TPE(Method):
         variant: str = "amended",
         pending: str = "ignored",
     ) -> None:
-        if pending not in PENDING:
-            raise unknown("pending", pending, PENDING)
-        if gamma != "auto" and gamma not in _GAMMAS:
-            raise unknown("gamma rule", gamma, ("auto", *_GAMMAS))
-        if variant not in VARIANTS:
-            raise unknown("variant", variant, VARIANTS)
+        check_choice("pending", pending, PENDING)
+        check_choice("gamma rule", gamma, ("auto", *_GAMMAS))
+        check_choice("variant", variant, VARIANTS)
         bounds = problem.constraints if self.heeds_constraints else ()
         amended = variant == "amended"
         candidates = candidates or (self.default_candidates if amended and bounds else _CANDIDATES)
         if not 1 <= candidates * (1 + len(bounds)) <= _MOST_CANDIDATES:
             most = _MOST_CANDIDATES // (1 + len(bounds))
             raise UsageError(f"candidates must lie in [1, {most}], or be 0 for the default, not {candidates}")
-        if initial < 1:
-            raise UsageError(f"initial must be at least 1, not {initial}")
+        check_least("initial", initial, 1)
         for h in problem.flat.hyperparameters:
             if isinstance(h, Categorical) and len(h.values) > _MOST_CHOICES:
                 raise UsageError(f"TPE takes at most {_MOST_CHOICES} choices, and {h.name} has {len(h.values)}")
@@ -279,8 +275,7 @@ class CTPE(TPE):
         super().__init__(
             problem, rng, candidates=candidates, initial=initial, gamma=gamma, variant=variant, pending=pending
         )
-        if knowledge < 0:
-            raise UsageError(f"knowledge must be at least 0, not {knowledge}")
+        check_least("knowledge", knowledge, 0)
         self._knowledge = knowledge
         cheap = [i for i, bound in enumerate(self._bounds) if bound.metric.cheap]
         if knowledge and not cheap:

@@ -14,7 +14,7 @@ from nasbench.benchmarks import Bound
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_range
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
@@ -68,10 +68,8 @@ class TreeBO(Method):
         acquisition: str = "joint",
     ) -> None:
         for name, value in {"initial": initial, "refit": refit, "candidates": candidates}.items():
-            if not 1 <= value <= 100_000:
-                raise UsageError(f"{name} must lie in [1, 100000], not {value}")
-        if acquisition not in ("joint", "two-step"):
-            raise unknown("acquisition", acquisition, ("joint", "two-step"))
+            check_range(name, value, 1)
+        check_choice("acquisition", acquisition, ("joint", "two-step"))
         from nasbench.methods.treebo.tree import Tree
 
         self._problem, self._rng = problem, rng

@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.engine.archives import again, open_archive
+from nasbench.cli.engine.archives import open_archive, recompute
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.results import Store, StoreError
 from nasbench.results.display.numbers import count
@@ -107,7 +107,7 @@ def check(name: str, share: float, seed: int | None) -> int:
     click.echo(f"{max(1, round(share * runs)):,} of {count(runs, 'run')}, chosen by --seed {chosen}")
     same, reasons, different = 0, Counter[str](), 0
     with interrupts_noted():
-        for found in again(opened, share, chosen):
+        for found in recompute(opened, share, chosen):
             if found.same:
                 same += 1
             elif found.same is None:

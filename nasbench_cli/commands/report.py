@@ -10,7 +10,7 @@ import click
 
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import command_line, takes_data_dir
-from nasbench.cli.engine.archives import embedded, focused, opened_stores
+from nasbench.cli.engine.archives import embedded, opened_stores, with_own_baseline
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.results import StoreError
@@ -113,7 +113,7 @@ def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
     request = replace(asked_report(out, **wishes), command=command_line(context))
     opened = opened_stores(stores, against)
     try:
-        written = write(opened, focused(request, opened), is_current)
+        written = write(opened, with_own_baseline(request, opened), is_current)
     except StoreError:
         for store in opened:
             say_notices(store)  # about files that were set aside, perhaps all of them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -27,7 +28,7 @@ from nasbench.cli.engine.forecast import Forecast
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.session import Session, begin
 from nasbench.cli.engine.suites import Shard
-from nasbench.cli.engine.under_way import Missing
+from nasbench.cli.engine.under_way import look
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import span
 from nasbench.results.display.numbers import count
@@ -108,9 +109,9 @@ def compute(session: Session, executor: Executor, folder: Path) -> bool:
     started, evaluations, computed = perf_counter(), 0, 0
     runs = session.compute(executor)
     live = tuple((p.setup, seed) for p, seeds in todo if p.live for seed in seeds)
-    look = Missing(session.store, live).look if live else None
+    under_way = partial(look, session.store, live) if live else None
     left = Forecast(session.store, session.missing, jobs).left if executor.local else None
-    with Progress(sum(len(seeds) for _, seeds in todo), under_way=look, left=left) as progress, closing(runs):
+    with Progress(sum(len(seeds) for _, seeds in todo), under_way=under_way, left=left) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)
             computed += len(records)

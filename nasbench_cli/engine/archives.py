@@ -102,7 +102,7 @@ def _check_settings(stores: Sequence[Store]) -> None:
     for store in stores:
         for setup in (f.setup for f in store.fragments()):
             before, of = known.setdefault((setup.bench, setup.constraint, setup.data, setup.objectives), (setup, store))
-            if isinstance(store, Archive) and (differ := _differing(before, setup, _agree)):
+            if isinstance(store, Archive) and (differ := _differing(before, setup, _is_consistent)):
                 raise UsageError(
                     f"{of.folder} and {store.folder} state different facts of {setup.bench} with the same data "
                     f"({', '.join(differ)}): leave one of them out"
@@ -110,13 +110,13 @@ def _check_settings(stores: Sequence[Store]) -> None:
 
 
 def _differing(one: Setup, other: Setup, same: Callable[[object, object], bool]) -> list[str]:
-    """Names of the facts of a setting that two setups do not state the same, but for words of caution."""
+    """Names of the facts on which two setups of one setting disagree; `caution` does not count."""
     facts = ((name, value, getattr(other.setting, name)) for name, value in vars(one.setting).items())
     return [name for name, ours, theirs in facts if name != "caution" and not same(ours, theirs)]
 
 
-def _agree(one: object, other: object) -> bool:
-    """Whether two facts are the same, or one of them is not known."""
+def _is_consistent(one: object, other: object) -> bool:
+    """Whether two facts are equal, or one of them is not known."""
     return any(fact is None or fact in ("", ()) for fact in (one, other)) or _same(one, other)
 
 
@@ -164,8 +164,11 @@ def _is_live(bench: str) -> bool:
         return False
 
 
-def focused(request: Request, stores: Sequence[Store]) -> Request:
-    """The request with the one method of the stores as its baseline, if that is set beside archives, all of them."""
+def with_own_baseline(request: Request, stores: Sequence[Store]) -> Request:
+    """The request with the stores' method as its baseline, if they have one method and archives stand beside it.
+
+    Not where the request names a baseline or selects runs.
+    """
     methods = {f.setup.method for store in stores if not isinstance(store, Archive) for f in store.fragments()}
     is_chosen = request.baseline is not None or request.selection != EVERYTHING
     if is_chosen or len(methods) != 1 or not any(isinstance(store, Archive) for store in stores):
@@ -174,7 +177,7 @@ def focused(request: Request, stores: Sequence[Store]) -> Request:
 
 
 @dataclass(frozen=True)
-class Again:
+class Recomputed:
     """A run of an archive that was computed again, or that could not be."""
 
     setup: Setup
@@ -185,7 +188,7 @@ class Again:
     """The reason why it was not computed, or why it may differ."""
 
 
-def again(archive: Archive, share: float, seed: int) -> Iterator[Again]:
+def recompute(archive: Archive, share: float, seed: int) -> Iterator[Recomputed]:
     """Computes a random share of an archive's runs again, and compares them with it.
 
     Args:
@@ -197,37 +200,39 @@ def again(archive: Archive, share: float, seed: int) -> Iterator[Again]:
     for i in sorted(np.random.default_rng(seed).choice(len(runs), count, replace=False).tolist()):
         fragment, own = runs[i]
         assert isinstance(fragment, ArchivedFragment)
-        yield _again(fragment, own)
+        yield _recompute(fragment, own)
 
 
-def _again(fragment: ArchivedFragment, seed: int) -> Again:
+def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
     setup = fragment.setup
     try:
         planned = _planned(setup, seed)
     except UsageError as error:
-        return Again(setup, seed, None, str(error))
+        return Recomputed(setup, seed, None, str(error))
     if planned.live:
-        return Again(setup, seed, None, "it trains networks")
+        return Recomputed(setup, seed, None, "it trains networks")
     if setup.charge_thinking:
-        return Again(setup, seed, None, "its clock has measured times")
+        return Recomputed(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
-        return Again(setup, seed, None, f"this installation has another version of {setup.method} or of the data")
+        return Recomputed(setup, seed, None, f"this installation has another version of {setup.method} or of the data")
     stated = _differing(planned.setup, setup, _same)
     stated += [n for n in ("metrics", "initial", "tuned_on") if getattr(planned.setup, n) != getattr(setup, n)]
     if stated:
-        return Again(setup, seed, False, f"the archive states other facts: {', '.join(stated)}")
+        return Recomputed(setup, seed, False, f"the archive states other facts: {', '.join(stated)}")
     benchmark = open_benchmark(setup.bench)
     try:
         abilities.make_ready(benchmark)
     except UsageError as error:
-        return Again(setup, seed, None, str(error))
+        return Recomputed(setup, seed, None, str(error))
     found = run(planned.setup, seed, planned.spec, benchmark, planned.bounds)
     if same_rows(fragment, found):
-        return Again(setup, seed, True)
+        return Recomputed(setup, seed, True)
     if found.failure:
-        return Again(setup, seed, False, f"here it failed: {found.failure}")
+        return Recomputed(setup, seed, False, f"here it failed: {found.failure}")
     level = Repeatable.both(planned.spec.repeatable, benchmark.repeatable)
-    return Again(setup, seed, False, "" if level is Repeatable.ANY_PROCESSOR else "it may differ on another processor")
+    return Recomputed(
+        setup, seed, False, "" if level is Repeatable.ANY_PROCESSOR else "it may differ on another processor"
+    )
 
 
 def _planned(setup: Setup, seed: int) -> PlannedSetup:

@@ -28,12 +28,13 @@ def holds_back(benchmark: Benchmark) -> bool:
 
 
 class HeldBack:
-    """Holds one repetition of each configuration back from one run: of all that have as many, the same one.
+    """Holds one repetition of each configuration back from one run.
 
-    So every incumbent is scored by a repetition that had no part in its choice, and that the run has not seen through
-    other configurations either, as where those of a repetition share a split. And by one only, however often its run
-    has asked for it: means over as many as each run has left are not alike where the noise is skewed. A configuration
-    that has one repetition has nothing to hold back.
+    Configurations with the same number of repetitions lose the same one. So an incumbent is scored by a repetition that
+    had no part in its choice, and that the run has not seen through other configurations either (those of a repetition
+    may share a split of the data). Only one is held back, however often a run asks: means over different numbers of
+    unseen repetitions cannot be compared where the noise is skewed. Of a configuration that has one repetition nothing
+    is held back.
 
     Args:
         number: uniform in [0, 2**63), one per run: a configuration with n repetitions lacks number % n.

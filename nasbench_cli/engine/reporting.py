@@ -14,7 +14,6 @@ from nasbench.results.parts.literature import Literature
 from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.selection import Selection
 
-_COLUMN = "3.3in"  # a column of most conferences
 _CLAIMS = Path(__file__).parents[2] / "suites" / "claims"
 
 
@@ -60,26 +59,26 @@ def asked_report(
     if not all(isinstance(word, str) for pair in pairs for word in pair):
         raise UsageError(f"a label maps a method to its short name, both texts, not {dict(pairs)}")
     return Request(
-        Path(out),
-        None if baseline is None else method_label(baseline),
-        None if checkpoints is None else parse_checkpoints(checkpoints),
-        protocol,
-        tuple(name for name in FORMATS if name in formats),
-        score,
-        metric,
-        Selection(
+        out=Path(out),
+        baseline=None if baseline is None else method_label(baseline),
+        checkpoints=None if checkpoints is None else parse_checkpoints(checkpoints),
+        protocol=protocol,
+        formats=tuple(name for name in FORMATS if name in formats),
+        score=score,
+        metric=metric,
+        selection=Selection(
             _labels(method), _labels(without), tuple(several(bench)), tuple(several(family)), tuple(several(constrain))
         ),
-        {method_label(name): short for name, short in pairs},
-        tuple(several(part)),
-        _path(paper),
-        _inches(_COLUMN if figure_width is None else figure_width),
-        _path(ioh),
-        _path(optuna),
-        partial,
-        wilcoxon,
-        full,
-        Literature.read(_CLAIMS),
+        labels={method_label(name): short for name, short in pairs},
+        optional=tuple(several(part)),
+        paper=_path(paper),
+        figure_width=Request.figure_width if figure_width is None else _inches(figure_width),
+        ioh=_path(ioh),
+        optuna=_path(optuna),
+        partial=partial,
+        wilcoxon=wilcoxon,
+        full=full,
+        literature=Literature.read(_CLAIMS),
     )
 
 

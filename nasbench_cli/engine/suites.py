@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.spaces.errors import check_choice, unknown
 from nasbench.benchmarks.spaces.options import KINDS
 from nasbench.cli.engine.keys import KEYS, Key, grid_of, with_defaults
 from nasbench.cli.engine.plan import Grid, PlannedSetup
@@ -46,8 +46,7 @@ class Suite:
         """The suite without some methods, given by name or label. Raises UsageError for a name that it lacks."""
         known = {text for grid in self.grids for spec in grid.methods for text in (spec.name, spec.label)}
         for name in names:
-            if name not in known:
-                raise unknown("method of this suite", name, known)
+            check_choice("method of this suite", name, known)
         kept = [
             replace(grid, methods=tuple(s for s in grid.methods if s.name not in names and s.label not in names))
             for grid in self.grids

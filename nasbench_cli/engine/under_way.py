@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from nasbench.cli.engine.events import UnderWay
 from nasbench.cli.layout import span
@@ -15,21 +14,14 @@ from nasbench.results.store.under_way import Begun, begun
 _MOST_LINES = 8  # below a progress bar
 
 
-@dataclass(frozen=True)
-class Missing:
-    """The live runs that a session computes; their progress is read from the journals of its store."""
-
-    store: Store
-    runs: tuple[tuple[Setup, int], ...]
-
-    def look(self) -> UnderWay:
-        """The runs that are under way at this moment."""
-        store = Store(self.store.folder)  # a second instance: that of the session is used by another thread
-        try:
-            runs = [run for run in begun(store.journals, self.runs) if not store.has(run.setup, run.seed)]
-        except (StoreError, OSError):
-            runs = []  # the process that computes will find the problem, too, and report it
-        return UnderWay(sum(run.share for run in runs), described(runs, _MOST_LINES))
+def look(store: Store, runs: Iterable[tuple[Setup, int]]) -> UnderWay:
+    """Those of some live runs that are under way at this moment, by the journals of their store."""
+    store = Store(store.folder)  # a second instance: that of the session is used by another thread
+    try:
+        found = [run for run in begun(store.journals, runs) if not store.has(run.setup, run.seed)]
+    except (StoreError, OSError):
+        found = []  # the process that computes will find the problem, too, and report it
+    return UnderWay(sum(run.share for run in found), described(found, _MOST_LINES))
 
 
 def described(runs: Iterable[Begun], most: int) -> list[str]:

@@ -76,7 +76,7 @@ class Workers(Protocol):
         """Advances to the evaluation that finishes first; None if nothing is pending."""
 
     def pay(self, seconds: float) -> None:
-        """Puts the method's work of an interrupted attempt on the clock."""
+        """Adds to the clock the seconds that the method worked in an interrupted attempt."""
 
     def close(self) -> None:
         """Ends the workers: the run is over."""
@@ -241,7 +241,7 @@ class EvaluationSeeds:
     """The seed of every evaluation of a run: a function of (run seed, number of the ask) only, in [0, 2**63)."""
 
     held_back: int
-    """One number of the run, likewise, that says which repetitions are held back from it."""
+    """A number of the run that decides which repetitions are held back from it."""
 
     def __init__(self, sequence: np.random.SeedSequence) -> None:
         self._stream = np.random.Philox(sequence)

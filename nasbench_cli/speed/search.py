@@ -123,7 +123,7 @@ def _sparse(grown: bool, generator: torch.Generator) -> Probabilities:
 
 
 def _few(choices: int, alive: int, generator: torch.Generator) -> Tensor:
-    """A distribution over choices of which so many are alive."""
+    """A distribution over choices, of which `alive` have a probability above zero."""
     logits = torch.full((choices,), -10.0)
     logits[torch.randperm(choices, generator=generator)[:alive]] = 0.0
     return sparsemax(logits)

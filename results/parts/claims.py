@@ -15,7 +15,7 @@ from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import Claim
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import CLAIMS, Comparison
-from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, held, tested
+from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, compare, with_corrected_p
 
 
 def part(subject: Subject) -> Part | None:
@@ -48,10 +48,10 @@ def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd
         )
         for ours in _called(comparison, claim.better, claim.foils):
             for theirs in (m for name in claim.worse for m in _called(comparison, name)):
-                pair = held(comparison.field, settings, ours, theirs)
+                pair = compare(comparison.field, settings, ours, theirs)
                 if pair is not None:
                     meant.append((claim, pair))
-    pairs = tested([pair for _, pair in meant], CLAIMS)
+    pairs = with_corrected_p([pair for _, pair in meant], CLAIMS)
     rows = [_facts(comparison, claim, pair) for (claim, _), pair in zip(meant, pairs, strict=True)]
     return pd.DataFrame(rows)
 

@@ -55,7 +55,7 @@ class Part:
     tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
     figures: Callable[[], Iterator[Drawn]] = _no_figures
-    """An iterator over diagrams, which are drawn one at a time."""
+    """Returns an iterator over diagrams, which are drawn one at a time."""
     sentences: Sequence[str] = ()
     intro: str = ""
     """Introduction for the reader."""

@@ -58,7 +58,7 @@ def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:
         "floor": pair.floor,
         "p_equivalent": pair.p_equivalent,
         "equivalent": pair.is_equivalent,
-        "equal_on_average": pair.is_even,
+        "equal_on_average": pair.is_equivalent_on_average,
     }
 
 

@@ -29,7 +29,7 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     """The verdict in two or three short sentences: who is first or shares first place, who is last, and on new tasks.
 
     Args:
-        names_baseline: whether a baseline that is not first is told of, too.
+        names_baseline: whether to add a sentence about a baseline that is not first.
     """
     why = hindrance(comparison)
     if why is not None:
@@ -107,7 +107,7 @@ def _equivalent(comparison: Comparison) -> list[str]:
             f"Equivalent, for the probability that one is better lies {within} on every search space",
         ),
         (
-            [f"{_named(comparison, p)}{_spaces(comparison, p)}" for p in tested if p.is_even],
+            [f"{_named(comparison, p)}{_spaces(comparison, p)}" for p in tested if p.is_equivalent_on_average],
             f"Equal on average, for the average over search spaces lies {within}, but not shown to be equivalent",
         ),
     ):

@@ -17,7 +17,7 @@ from nasbench.results.parts import rows as rows_
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import SETTINGS, Comparison
-from nasbench.results.statistics.verdicts import LEVEL, held, tested
+from nasbench.results.statistics.verdicts import LEVEL, compare, with_corrected_p
 
 _ZERO = 1e-12
 """Regret up to which there is none: rounding alone would make it positive."""
@@ -121,9 +121,10 @@ def means(comparison: Comparison) -> Table:
     middle, spread = np.full((2, len(settings), methods), np.nan)
     for key, runs in curves.groups.items():
         middle[key], spread[key] = values[runs].mean(), values[runs].std(ddof=1) if len(runs) > 1 else np.nan
-    pairs = [held(comparison.field, np.array([s]), *pair) for s in settings for pair in combinations(range(methods), 2)]
+    both = list(combinations(range(methods), 2))
+    pairs = [compare(comparison.field, np.array([setting]), *pair) for setting in settings for pair in both]
     worse: set[tuple[int, int, int]] = set()
-    for pair in tested([pair for pair in pairs if pair is not None], 1.0):
+    for pair in with_corrected_p([pair for pair in pairs if pair is not None], 1.0):
         if pair.p_these < LEVEL:
             better = (pair.a, pair.b) if pair.these.value > 0.5 else (pair.b, pair.a)
             worse.add((int(pair.settings[0]), *better))
@@ -159,8 +160,8 @@ def within(comparison: Comparison) -> Table | None:
     """The baseline against every other method within each setting; None for one setting, or without common settings."""
     settings, base = range(len(comparison.curves.settings)), comparison.baseline
     others = [method for method in range(len(comparison.methods)) if method != base]
-    pairs = [held(comparison.field, np.array([setting]), base, method) for setting in settings for method in others]
-    kept = tested([pair for pair in pairs if pair is not None], SETTINGS)
+    pairs = [compare(comparison.field, np.array([setting]), base, method) for setting in settings for method in others]
+    kept = with_corrected_p([pair for pair in pairs if pair is not None], SETTINGS)
     if len(settings) < 2 or not kept:
         return None
     rows = [

@@ -168,8 +168,8 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
     total = count(len(settings.pairs), "pair")
     told = f"Wilcoxon signed-rank test on medians (5 %, Holm): of {total} differ {listed(parts)}."
     if not comparison.overall.tested:
-        is_alike = all(pair.is_identical for pair in comparison.overall.pairs.values())
-        why = "all methods are identical" if is_alike else f"fewer than {FEWEST} seeds"
+        are_identical = all(pair.is_identical for pair in comparison.overall.pairs.values())
+        why = "all methods are identical" if are_identical else f"fewer than {FEWEST} seeds"
         return [f"{told} This report gives no verdict: {why}."]
     disagreements: dict[str, list[str]] = {"more": [], "fewer": [], "opposite": []}
     further = 0

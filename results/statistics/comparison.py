@@ -17,7 +17,7 @@ from nasbench.results.statistics.improvement import MISSING, Places, improvement
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks, ranked
 from nasbench.results.statistics.summaries import medians
-from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, held, judge
+from nasbench.results.statistics.verdicts import Pair, Verdicts, compare, corrected, judge
 
 CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
 """Shares of the 5 % error rate of a report that are spent on verdicts under single constraints, on claims of papers,
@@ -34,8 +34,8 @@ class Comparison:
     checkpoints: tuple[float, ...]
     """Points of comparison, ascending, in the unit of the curves; the last is the end of the budget."""
 
-    _of_all_scores: dict[str, NDArray[np.int64]] = dataclasses.field(default_factory=dict, repr=False)
-    """A cache of results that do not depend on the score."""
+    _known_identity: NDArray[np.int64] | None = dataclasses.field(default=None, repr=False)
+    """`_identity`, if it is known: it does not depend on the score."""
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ class Comparison:
         values, ours = self.curves.at(points), self._layout[1] == method
         values[ours] = self.curves.at((at,))[ours]
         settings = np.arange(len(self.curves.settings))
-        return [held(field, settings, self.baseline, method) for field in self._fields(values)]
+        return [compare(field, settings, self.baseline, method) for field in self._fields(values)]
 
     @cached_property
     def by_score(self) -> dict[str, Comparison]:
@@ -180,7 +180,7 @@ class Comparison:
         return {
             score.name: self
             if score.name == self.score.name
-            else Comparison(self.curves.scored(score), self.baseline, self.checkpoints, self._of_all_scores)
+            else Comparison(self.curves.scored(score), self.baseline, self.checkpoints, self._identity)
             for score in dict.fromkeys((*SCORES, self.score))
             if score.name in self.curves.worth
         }
@@ -204,17 +204,14 @@ class Comparison:
         levels = (settings["space"], family, settings["bench"])
         return Tasks(*(pd.factorize(level)[0].astype(np.intp) for level in levels))
 
-    @property
+    @cached_property
     def _identity(self) -> NDArray[np.int64]:
         """`Field.identity`: runs are identical if they observed the same and have the same values by every score.
 
         Runs without a feasible evaluation are never identical.
         """
-        if "identity" not in self._of_all_scores:
-            self._of_all_scores["identity"] = self._identified()
-        return self._of_all_scores["identity"]
-
-    def _identified(self) -> NDArray[np.int64]:
+        if self._known_identity is not None:
+            return self._known_identity
         curves = self.curves
         seen = zip(*curves.worth.values(), curves.feasible, curves.runs["evaluations"], strict=True)
         prints = np.array([hash(tuple(column[:n].tobytes() for column in columns)) for *columns, n in seen])

@@ -73,7 +73,7 @@ class Pair:
     """p of `shared` being one half, after Holm's correction."""
     p_equivalent: float = np.nan
     """p, after correction, of the probability in some space lying outside `EQUIVALENT`."""
-    p_even: float = np.nan
+    p_equivalent_on_average: float = np.nan
     """p, after correction, of the average over spaces lying outside `EQUIVALENT`."""
     level: float = LEVEL
     """Level of the simultaneous interval of `these` (Bonferroni over all tested pairs)."""
@@ -123,9 +123,9 @@ class Pair:
         return self.is_identical or self.p_equivalent < LEVEL
 
     @property
-    def is_even(self) -> bool:
+    def is_equivalent_on_average(self) -> bool:
         """Whether the average over spaces lies between 0.45 and 0.55, but this is not shown for every space."""
-        return self.p_even < LEVEL and not self.is_equivalent
+        return self.p_equivalent_on_average < LEVEL and not self.is_equivalent
 
 
 def _turned(estimate: Estimate) -> Estimate:
@@ -176,7 +176,7 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
     methods = runs.places.shape[1]
     identity = runs.identity[settings]
     kinds = _kinds(identity, preferred)
-    pairs = {(a, b): pair for a, b in combinations(range(methods), 2) if (pair := held(runs, settings, a, b))}
+    pairs = {(a, b): pair for a, b in combinations(range(methods), 2) if (pair := compare(runs, settings, a, b))}
     present = (runs.places[settings] >= 0).any(axis=2)
     complete = settings[np.all(present, axis=1)]
     ranks, seeds, unit = ranked(runs, complete, [kind[0] for kind in kinds])
@@ -213,7 +213,7 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
     Args:
         share: share of the 5 % error rate that these verdicts may use; p is divided by it.
     """
-    every = tested([pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical], share)
+    every = with_corrected_p([pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical], share)
     new = np.fmax([pair.shared.p() for pair in every], [pair.these.p() for pair in every])
     new[[not pair.shared.known for pair in every]] = np.nan
     inside = [np.max([e.p_outside(*EQUIVALENT) for e in pair.by_space.values()]) for pair in every]
@@ -222,8 +222,8 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
     p_values = zip(new, holm(np.array(inside)), holm(np.array(even)), strict=True)
     rest = iter(
         [
-            replace(pair, p_new=p_new, p_equivalent=p_equivalent, p_even=p_even)
-            for pair, (p_new, p_equivalent, p_even) in zip(every, p_values, strict=True)
+            replace(pair, p_new=p_new, p_equivalent=p_equivalent, p_equivalent_on_average=p_average)
+            for pair, (p_new, p_equivalent, p_average) in zip(every, p_values, strict=True)
         ]
     )
     result = []
@@ -234,7 +234,7 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
     return result
 
 
-def tested(pairs: Sequence[Pair], share: float) -> list[Pair]:
+def with_corrected_p(pairs: Sequence[Pair], share: float) -> list[Pair]:
     """The pairs with `p_these` after Holm's correction, and with the level of their simultaneous intervals.
 
     Args:
@@ -263,7 +263,7 @@ def _kinds(identity: NDArray[np.int64], preferred: int) -> tuple[tuple[int, ...]
     return tuple(tuple(sorted(kind, key=lambda m: (m != preferred, m))) for kind in classes.values())
 
 
-def held(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None:
+def compare(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None:
     """The comparison of `a` with `b` over the settings with both, without corrected p; None if there is no setting."""
     ours, theirs = runs.places[settings, a], runs.places[settings, b]
     both = (ours >= 0).any(axis=1) & (theirs >= 0).any(axis=1)

@@ -160,9 +160,9 @@ def joined_differences(unit: Unit, values: Array, baseline: Array, tasks: Tasks)
 
 def _joined(unit: Unit, values: Array, tasks: Tasks) -> Array:
     """The mean value of each block, from the values of settings."""
-    means = {"settings": lambda values_: values_, "benchmarks": tasks.by_bench, "spaces": tasks.by_space}
-    joined: Array = means[unit](values)
-    return joined
+    if unit == "settings":
+        return values
+    return tasks.by_bench(values) if unit == "benchmarks" else tasks.by_space(values)
 
 
 def cliques(ranks: Array, differ: NDArray[np.bool_]) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nasbench import report, run
-from nasbench.cli.engine.archives import again, open_archive
+from nasbench.cli.engine.archives import open_archive, recompute
 from nasbench.results import Store, StoreError
 from nasbench.results.store import content_hash
 from nasbench.results.store.archive import Archive
@@ -116,7 +116,7 @@ def test_runs_without_an_evaluation_are_archived_and_shown(tmp_path: Path) -> No
     pack(Store.open(tmp_path / "short"), tmp_path / "short.zip")
     archive = Archive(tmp_path / "short.zip")
     assert min(record.rows for f in archive.fragments() for record in f.runs) == 0
-    assert all(one.same for one in again(archive, 1.0, 0))
+    assert all(one.same for one in recompute(archive, 1.0, 0))
     page = report(tmp_path / "short", out=tmp_path / "page", format="html")  # with all evaluations in the page
     assert [path.name for path in page.files] == ["index.html"]
 

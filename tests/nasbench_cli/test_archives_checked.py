@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from nasbench.cli.engine.archives import again, embedded, open_archive
+from nasbench.cli.engine.archives import embedded, open_archive, recompute
 from nasbench.cli.exits import INTERRUPTED
 from nasbench.methods import MethodSpec
 from nasbench.methods.random_search import RandomSearch
@@ -25,7 +25,7 @@ from tests.nasbench_cli.archived import LIES, SEEDS, exchanged, forged, tampered
 
 @pytest.mark.parametrize("what", LIES)
 def test_a_check_compares_what_an_archive_states(packed: Path, what: str) -> None:
-    found = list(again(Archive(forged(packed, LIES[what])), 0.2, 0))
+    found = list(recompute(Archive(forged(packed, LIES[what])), 0.2, 0))
     assert {one.same for one in found} == {False}
     assert what == "failed_evaluations" or all(what.partition(",")[0] in one.why for one in found)
 
@@ -40,11 +40,11 @@ def test_each_check_chooses_other_runs_and_says_which(nasbench: Callable[..., Pr
 
 
 def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(packed: Path) -> None:
-    found = list(again(Archive(packed / "store.zip"), 1.0, 0))
+    found = list(recompute(Archive(packed / "store.zip"), 1.0, 0))
     assert len(found) == 5 * SEEDS
     assert all(one.same for one in found)
 
-    wrong = [one for one in again(Archive(forged(packed, exchanged)), 1.0, 0) if not one.same]
+    wrong = [one for one in recompute(Archive(forged(packed, exchanged)), 1.0, 0) if not one.same]
     assert len(wrong) == 5 * (SEEDS - 1)  # the middle seed stayed where it was
 
     def version(members: dict[str, bytes]) -> None:
@@ -53,7 +53,7 @@ def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(packed:
             setup["cell"]["method_version"] = 0
         members["facts.json"] = json.dumps(facts).encode()
 
-    stale = list(again(Archive(tampered(packed, version)), 0.1, 0))
+    stale = list(recompute(Archive(tampered(packed, version)), 0.1, 0))
     assert {one.same for one in stale} == {None}
     assert "another version" in stale[0].why
 
@@ -93,7 +93,7 @@ def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name
     assert sum(len(f.runs) for f in archive.fragments()) == runs
     for setup in (fragment.setup for fragment in archive.fragments()):
         assert setup.method_version == MethodSpec.parse(setup.method).version
-    found = list(again(archive, 0.0005, 1))
+    found = list(recompute(archive, 0.0005, 1))
     assert all(one.same or "is not here" in one.why for one in found), [one for one in found if not one.same]
     assert name == "sealed" or any(one.same for one in found)
     assert name != "quick" or all(one.same for one in found)

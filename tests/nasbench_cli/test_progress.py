@@ -11,7 +11,7 @@ import pytest
 
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.events import UnderWay
-from nasbench.cli.engine.under_way import Missing
+from nasbench.cli.engine.under_way import look
 from nasbench.results import Store
 from tests.conftest import Printed
 from tests.nasbench_cli.conftest import Terminal
@@ -52,12 +52,12 @@ def test_more_than_all_is_never_done(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_of_the_missing_runs_those_with_a_journal_are_under_way(store: Store) -> None:
     setup = make_setup("a", evals=10)
     runs = tuple((setup, seed) for seed in range(12))
-    assert Missing(store, runs).look() == UnderWay(0.0, [])
+    assert look(store, runs) == UnderWay(0.0, [])
     begin(store, setup, 0, [])
     begin(store, setup, 1, [4.0, 3.0])
     begin(store, setup, 2, [1.0])
     store.commit(setup, [make_run(2, [1.0])], FACTS)
-    found = Missing(store, runs).look()
+    found = look(store, runs)
     assert found.done == pytest.approx(0.2)
     assert found.lines == [
         "a on toy, none, seed 0 (partial): no evaluation has finished",
@@ -66,7 +66,7 @@ def test_of_the_missing_runs_those_with_a_journal_are_under_way(store: Store) ->
     ]
     for seed in range(3, 12):
         begin(store, setup, seed, [1.0])
-    assert Missing(store, runs).look().lines[-1] == "… and 3 more"
+    assert look(store, runs).lines[-1] == "… and 3 more"
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ def test_a_report_that_is_stopped_promises_nothing(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nasbench.cli.commands.report.focused", interrupted)
+    monkeypatch.setattr("nasbench.cli.commands.report.with_own_baseline", interrupted)
     done = nasbench("report", small_store.folder, "--out", tmp_path / "r")
     assert (done.code, done.err.lstrip()) == (130, "nasbench: stopped\n")
 

@@ -251,13 +251,14 @@ def test_equivalent_needs_every_space_and_equal_on_average_does_not() -> None:
     field = Field(ranked, 1 + np.arange(ranked.size).reshape(ranked.shape), Tasks(space, space, bench))
     (overall,) = corrected([judge(field, bench, 0)])
     even, same = overall.pairs[0, 1], overall.pairs[0, 2]
-    assert (even.is_equivalent, even.is_even, even.verdict) == (False, True, 0)
-    assert (same.is_equivalent, same.is_even, same.verdict) == (True, False, 0)
+    assert (even.is_equivalent, even.is_equivalent_on_average, even.verdict) == (False, True, 0)
+    assert (same.is_equivalent, same.is_equivalent_on_average, same.verdict) == (True, False, 0)
     assert [round(own.value, 1) for own in even.by_space.values()] == [0.7, 0.3]
     inside = [max(own.p_outside(0.45, 0.55) for own in p.by_space.values()) for p in overall.pairs.values()]
     assert [p.p_equivalent for p in overall.pairs.values()] == pytest.approx(holm(np.array(inside)))
     on_average = np.array([p.these.p_outside(0.45, 0.55) for p in overall.pairs.values()])
-    assert [p.p_even for p in overall.pairs.values()] == pytest.approx(holm(on_average), abs=0)  # they are tiny
+    found = [p.p_equivalent_on_average for p in overall.pairs.values()]
+    assert found == pytest.approx(holm(on_average), abs=0)  # they are tiny
 
 
 def test_methods_that_found_nothing_feasible_are_not_the_same_for_that(filled: Fill) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, Part
@@ -119,8 +119,7 @@ def add(operation: CellOperation) -> None:
 
 def named(name: str) -> CellOperation:
     """The operation with this name. Raises UsageError, with the nearest name, if there is none."""
-    if name not in _OPERATIONS:
-        raise unknown("cell operation", name, _OPERATIONS)
+    check_choice("cell operation", name, _OPERATIONS)
     return _OPERATIONS[name]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, unknown
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 POOLS = ("max-pool", "avg-pool")
@@ -59,8 +59,7 @@ def network(
     strides: Sequence[int | None],
 ) -> LayerGraph:
     """A valid network, its layers in topological order (breadth first from `ip`). Raises UsageError otherwise."""
-    if kind not in LABELS:
-        raise unknown("nn_class", kind, LABELS)
+    check_choice("nn_class", kind, LABELS)
     if not len(labels) == len(units) == len(strides):
         raise UsageError(f"{len(labels)} labels, {len(units)} units and {len(strides)} strides do not fit together")
     for end in ("ip", "op"):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.flat import Condition, Flat
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, belongs, binned, draw, has_many, values_text
@@ -182,8 +182,7 @@ class Program(Space):
         made = self._replayed(choose)
         choices = _choices(made)
         for name in values:
-            if name not in dict(choices):
-                raise unknown("choice of this architecture", name, dict(choices))
+            check_choice("choice of this architecture", name, dict(choices))
         if is_forbidden(made):
             raise UsageError("these choices are forbidden together")
         return choices
