@@ -45,7 +45,7 @@ from nasbench.results.scores import names as scores
     help="What is compared: on tables the incumbent's value in a repetition held back from its run (unseen), its mean "
     "over all repetitions (mean), or its observed value; of several objectives the share of the attainable "
     "hypervolume (share); where searches are looked up, the average of what they draw (average).  [default: the "
-    "suite's, or unseen]",
+    "suite's, or unseen; share for several objectives]",
 )
 @click.option(
     "--metric",

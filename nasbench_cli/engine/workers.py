@@ -137,7 +137,7 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
         self._waiting: list[Pending] = []
-        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float] | BaseException] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, bool] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._told = 0.0
         self._origin: float | None = None if self._replay else time.monotonic()
@@ -165,10 +165,13 @@ class LiveWorkers:
         answer = self._answers.get()
         if isinstance(answer, BaseException):
             raise answer
-        ask, evaluation, finished, unpaid = answer
-        self._origin -= unpaid
-        finished = self._told = max(finished + unpaid, self._told)
+        ask, evaluation, ended, resumed = answer
         pending = self._pending.pop(ask)
+        if resumed:
+            # What an interrupted attempt had done of it was on no clock: nothing was recorded of it. Attempts that were
+            # interrupted side by side share that time, which an answer before this one may have put on the clock.
+            self._origin -= max(evaluation.cost - (ended - self._origin - pending.started), 0.0)
+        finished = self._told = max(ended - self._origin, self._told)
         configuration = self._benchmark.space.to_json(pending.configuration)
         _, cost, status, reason, curve = evaluation
         feasible = is_feasible(evaluation, self._bounds)
@@ -228,9 +231,7 @@ class LiveWorkers:
         except BaseException as error:  # a lost device, or a folder that cannot be read: for the thread that waits
             self._answers.put(error)
             return
-        # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
-        unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
-        self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))
+        self._answers.put((pending.ask, evaluation, time.monotonic(), resumed))
 
 
 class Diverged(Exception):

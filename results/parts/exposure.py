@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import count, fixed, interval, listed
+from nasbench.results.display.numbers import fixed, interval, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.standing import called
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Verdicts
 
@@ -43,7 +44,10 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
     for method in order:
         tuned = tuned_on(comparison, method)
         row: dict[str, object] = {"method": comparison.methods[method], "tuned_on": " ".join(tuned)}
-        line = {"method": comparison.methods[method], "tuned": f"{len(tuned)} of {len(comparison.spaces)}"}
+        line = {
+            "method": called(comparison, comparison.overall, method),
+            "tuned": f"{len(tuned)} of {len(comparison.spaces)}",
+        }
         for name, verdicts in scopes.items():
             rank = verdicts.rank_of(method)
             value = np.nan if rank is None else rank.these.value
@@ -63,8 +67,9 @@ def _sentences(comparison: Comparison) -> list[str]:
     for method, name in enumerate(comparison.methods):
         by_spaces.setdefault(tuple(tuned_on(comparison, method)), []).append(name)
     return [
-        f"Defaults of {listed(names)} were chosen on {listed(list(spaces))}, {len(spaces)} of the "
-        f"{count(len(comparison.spaces), 'search space')} here: verdicts on these are in sample."
+        f"Defaults of {listed(names)} were chosen on {listed(list(spaces))}, "
+        + (f"{len(spaces)} of the {len(comparison.spaces)} search spaces" if len(comparison.spaces) > 1 else "the one")
+        + " here: verdicts on these are in sample."
         for spaces, names in by_spaces.items()
         if spaces
     ]

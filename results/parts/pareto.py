@@ -134,10 +134,10 @@ def hypervolumes(evaluated: Fronts, comparison: Comparison) -> Table:
     first, second = evaluated.metrics
     note = (
         f"Share of the rectangle between the best and the worst of {first} and {second} on the fronts of all runs of a "
-        "setting that a run's feasible evaluations dominate, as observed (moocore); mean over runs, with families, "
-        "benchmarks and constraints with equal weights. CI (these): 95 % confidence interval on these benchmarks, "
-        "delete-one-seed jackknife, t over seeds. The rectangle depends on which methods take part, and no verdict "
-        "rests on it."
+        "setting that a run's feasible evaluations dominate, as observed (moocore); mean over runs, with search "
+        "spaces, families, benchmarks and constraints with equal weights. CI (these): 95 % confidence interval on "
+        "these benchmarks, delete-one-seed jackknife, t over seeds. The rectangle depends on which methods take part, "
+        "and no verdict rests on it."
     )
     return Table("pareto", f"Hypervolume of {first} and {second}", note, data, shown, place="terminal")
 

@@ -14,7 +14,7 @@ from nasbench.results.parts.citation import commands, commits, version, versions
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
-from nasbench.results.parts.standing import beaten_by, called, leading, sharing
+from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, sharing
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.verdicts import Pair
@@ -99,7 +99,7 @@ def _where_not(comparison: Comparison) -> str:
     spaces = ("in", "search spaces", comparison.by_space)
     scopes = [spaces if len(comparison.by_space) > 1 else ("in", "families", comparison.by_family)]
     scopes.append(("under", "constraints", comparison.by_constraint))
-    told, has_verdicts = [], True
+    told, everywhere, has_verdicts = [], [], True
     for before, word, named in scopes:
         ranked = {name: verdicts for name, verdicts in named.items() if len(verdicts.ranks) > 1}
         others = [
@@ -107,6 +107,8 @@ def _where_not(comparison: Comparison) -> str:
             for name, verdicts in ranked.items()
             if (own := verdicts.rank_of(leader)) is None or own.method not in sharing(verdicts)
         ]
+        if len(ranked) > 1:
+            everywhere.append(f"in each of {len(ranked)} {word}{' with ranks' if len(ranked) < len(named) else ''}")
         if others and len(ranked) > 1:
             told.append(f"{before} {len(others)} of {len(ranked)} {word}: {_some(others)}")
             has_verdicts &= word == "constraints"
@@ -123,14 +125,13 @@ def _where_not(comparison: Comparison) -> str:
         where = f"Another method than {name} has the lowest expected rank {'; '.join(told)}."
         verdicts = "" if has_verdicts else f" Single {scopes[0][1]} have no verdicts."
         return f"{where}{single}{verdicts}"
-    parts = [f"in each of {len(named)} {word}" for _, word, named in scopes if len(named) > 1]
-    least = f"{name} has the lowest expected rank {listed(parts)}." if parts else "There is one search space."
+    least = f"{name} has the lowest expected rank {listed(everywhere)}." if everywhere else "There is one search space."
     return f"{least}{single}"
 
 
 def _who(comparison: Comparison) -> str:
     overall = comparison.overall
-    leader, better, level, worse = leading(overall)
+    leader, better, level, worse, untested = leading(overall)
     name = called(comparison, overall, leader.method)
     rank = f"expected rank {fixed(leader.these.value)} of {len(overall.ranks)}"
     shared = sharing(overall)
@@ -142,6 +143,8 @@ def _who(comparison: Comparison) -> str:
     if level:
         others = _some([called(comparison, overall, p.b) for p in level])
         return f"No clear winner: {name} has the lowest {rank}, but does not differ significantly from {others}."
+    if untested:
+        return f"No clear winner: {name} has the lowest {rank}, but is {not_tested(comparison, overall, untested)}."
     those = "the other" if len(better) == 1 else f"each of the {len(better)} others"
     return f"{name} ({rank}): it is better than {those}."
 
@@ -178,8 +181,9 @@ def _how_sure(comparison: Comparison) -> str:
         if pair.unit
         else " One benchmark says nothing about new tasks."
     )
+    of = f"of {count(len(overall.tested), 'pair')} {'differs' if told == 1 else 'differ'}"
     return (
-        f"{told} of {count(len(overall.tested), 'pair')} differ significantly on these benchmarks (5 %, Holm). {ours} "
+        f"{told} {of} significantly on these benchmarks (5 %, Holm). {ours} "
         f"against {theirs}: {p_is(pair.p_these)}.{new} If all methods were equal, at most 5 % of such "
         "reports would call any difference significant or any claim supported, over all tables with p together but "
         "Wilcoxon's and those that repeat a paper's tests."

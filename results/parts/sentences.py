@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_is, p_value
-from nasbench.results.parts.standing import beaten_by, called, leading, pairs_of_leader, sharing, tuned
+from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, pairs_of_leader, sharing, tuned
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, Verdicts
@@ -35,7 +35,7 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     if why is not None:
         return why
     overall = comparison.overall
-    leader, better, level, worse = leading(overall)
+    leader, better, level, worse, untested = leading(overall)
     first = called(comparison, overall, leader.method)
     benches = comparison.curves.settings["bench"].iloc[overall.complete].unique()
     where = f"On {benches[0]}" if len(benches) == 1 else f"On these {len(benches)} benchmarks"
@@ -44,15 +44,24 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
         place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
         first += f" (its defaults were chosen on {place})"
     tied = [called(comparison, overall, pair.b) for pair in level]
+    omitted = f", {not_tested(comparison, overall, untested)}" if untested else ""
     if not better and not worse:
-        return f"{where} no method differs significantly from {first}, which has the lowest expected rank."
+        if len(shared := sharing(overall)) > 1:
+            names = listed([called(comparison, overall, m) for m in shared])
+            return f"{where} {names} share the lowest expected rank, and no method differs significantly from {first}."
+        if not level:
+            return f"{where} {first} has the lowest expected rank{omitted}."
+        return f"{where} no method differs significantly from {first}, which has the lowest expected rank{omitted}."
     own = f" {_of_baseline(comparison)}" if names_baseline and comparison.baseline != leader.method else ""
     if worse:
         verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
     elif tied:
         verdict = f"{listed([first, *tied])} share first place"
+    elif untested:
+        verdict = f"{first} has the lowest expected rank"
     else:
         verdict = f"{first} is first"
+    verdict += f"; {first} is {not_tested(comparison, overall, untested)}" if untested else ""
     last = overall.ranks[-1]
     if last.first == last.last == len(overall.ranks) > 2:
         verdict += f"; {called(comparison, overall, last.method)} is last"
@@ -144,7 +153,8 @@ def hindrance(comparison: Comparison) -> str | None:
     if not np.isfinite(curves.at((comparison.end,))).any():
         return "No method found anything feasible: there is nothing to compare."
     if len(overall.kinds) == 1:
-        return f"{listed(curves.names)} are identical here: every run of one is that of the others."
+        others = "other" if len(curves.methods) == 2 else "others"
+        return f"{listed(curves.names)} are identical here: every run of one is that of the {others}."
     if not overall.ranks:
         return "No setting has runs of every method, so there are no ranks; pairs are compared where both have runs."
     if not overall.ranks[0].these.known:
@@ -163,27 +173,29 @@ def hindrance(comparison: Comparison) -> str | None:
 def _these(comparison: Comparison) -> str:
     """The verdict on these benchmarks."""
     overall = comparison.overall
-    leader, better, level, worse = leading(overall)
+    leader, better, level, worse, untested = leading(overall)
     count_ = len(overall.ranks)
     where, name = _where(comparison, overall), called(comparison, overall, leader.method)
     ends = interval(leader.these.interval(1.0, count_))
     rank = f"expected rank {fixed(leader.these.value)} of {count_}, 95 % CI {ends}"
-    basis = f"({count(overall.seeds, 'seed')}; Holm over {count(len(overall.tested), 'pair')})"
+    tests = [f"Holm over {count(len(overall.tested), 'pair')}"] if overall.tested else []
+    basis = f"({'; '.join([count(overall.seeds, 'seed'), *tests])})"
     shared = sharing(overall)
     if len(shared) > 1:
         names = listed([called(comparison, overall, m) for m in shared])
         return f"{where}, there is no clear winner: {names} share the lowest {rank} {basis}."
-    if not better and not worse:
+    if not better and not worse and not untested:
         others = "none of the others" if count_ > 2 else "the other"
         verb = "does not differ" if count_ == 2 else "differs"
         return (
             f"{where}, there is no clear winner: {name} has the lowest {rank}, but {verb} significantly from "
             f"{others}{_too_weak(overall)} {basis}."
         )
-    if level or worse:
+    if level or worse or untested:
         rest = [f"{beaten_by(comparison, overall, worse)}, one against one"] if worse else []
         level_names = [called(comparison, overall, p.b) for p in level]
         rest += [f"it does not differ significantly from {listed(level_names, 'or')}"] if level else []
+        rest += [f"it is {not_tested(comparison, overall, untested)}"] if untested else []
         start = f"no method is better than all others. {name} has the lowest {rank}; {'; '.join(rest)}"
         if not better:
             return f"{where}, {start} {basis}."
@@ -198,14 +210,14 @@ def _beaten(comparison: Comparison, better: list[Pair]) -> str:
     named = better[:_MOST_NAMED]
     words = [
         f"{fixed(p.these.value)} ({interval(p.interval)}) against {called(comparison, comparison.overall, p.b)}"
+        + (f" on {count(len(p.settings), 'setting')}" if len(p.settings) != len(comparison.overall.complete) else "")
         + (f", ahead in {p.ahead} of {p.units} {p.unit}" if p.ahead < p.units else "")
         for p in named
     ]
     more = f"; and {len(better) - len(named)} more" if len(better) > len(named) else ""
     worst = max(p.p_these for p in better)
     sure = "p < 0.001" if worst < 0.001 else f"p at most {p_value(worst)}"
-    everywhere = [p for p in better if p.ahead == p.units > 1]
-    if len(everywhere) == len(better):
+    if all(p.ahead == p.units > 1 for p in better) and len({(p.units, p.unit) for p in better}) == 1:
         sure += f", ahead in all {better[0].units} {better[0].unit}" + (" each time" if len(better) > 1 else "")
     return f"{'; '.join(words)}{more}; {sure}"
 
@@ -219,6 +231,8 @@ def _new(comparison: Comparison) -> str:
     basis = min(told, key=_breadth) if told else nearest
     if not basis.unit:
         return "This says nothing about new tasks: one benchmark."
+    if not basis.shared.known:
+        return f"This says nothing about new tasks: no pair of {methods[leader.method]} is tested."
     where, name = _where_new(comparison, basis), methods[leader.method]
     caution = f" Two {basis.unit} hardly say anything about others." if basis.units == 2 else ""
     if told:
@@ -255,12 +269,12 @@ def _under(comparison: Comparison, name: str, verdicts: Verdicts) -> str:
         return f"{where}: no setting has runs of every method."
     if not verdicts.ranks[0].these.known:
         return f"{where}: too few seeds for a verdict."
-    leader, better, level, worse = leading(verdicts)
+    leader, better, level, worse, untested = leading(verdicts)
     rank, name = f"{fixed(leader.these.value)} of {len(verdicts.ranks)}", called(comparison, verdicts, leader.method)
     if len(shared := sharing(verdicts)) > 1:
         names = listed([called(comparison, verdicts, m) for m in shared])
         return f"{where}: {names} share the lowest expected rank, {rank}."
-    if not level and not worse:
+    if not level and not worse and not untested:
         return f"{where}: {name} is first, expected rank {rank}, and better than each other method."
     told = (
         f"better than {listed([called(comparison, verdicts, p.b) for p in better])}"
@@ -273,11 +287,12 @@ def _under(comparison: Comparison, name: str, verdicts: Verdicts) -> str:
     names = listed([called(comparison, verdicts, p.b) for p in level], "or")
     rest = f", not significantly different from {names}" if is_said else ""
     rest += f"; {beaten_by(comparison, verdicts, worse)}, one against one" if worse else ""
+    rest += f"; {not_tested(comparison, verdicts, untested)}" if untested else ""
     return f"{where}: no clear winner; the lowest expected rank, {rank}, has {name}, {told}{rest}."
 
 
 def _too_weak(verdicts: Verdicts) -> str:
-    floor = min(pair.floor for pair in verdicts.tested)
+    floor = min((pair.floor for pair in verdicts.tested), default=1.0)
     if floor * len(verdicts.tested) < 0.05:
         return ""
     seeds = count(verdicts.seeds, "seed")

@@ -12,6 +12,7 @@ from nasbench.results.display.numbers import constraint_name, fixed, interval, l
 from nasbench.results.display.table import Table
 from nasbench.results.parts.rows import facts
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.ranks import Rank
 from nasbench.results.statistics.verdicts import Pair, Verdicts
 
@@ -26,9 +27,11 @@ class Lead(NamedTuple):
     better: list[Pair]
     """Pairs with methods that are significantly worse, the clearest first."""
     level: list[Pair]
-    """Pairs with methods that do not differ significantly."""
+    """Pairs with methods that do not differ significantly, or are identical where both have runs."""
     worse: list[Pair]
     """Pairs with methods that are significantly better; a rank is over all methods, and single pairs may disagree."""
+    untested: list[Pair]
+    """Pairs without a p: some setting has fewer than five seeds that both methods have."""
 
 
 def pairs_of_leader(verdicts: Verdicts) -> list[Pair]:
@@ -40,8 +43,9 @@ def pairs_of_leader(verdicts: Verdicts) -> list[Pair]:
 def leading(verdicts: Verdicts) -> Lead:
     """The leader, and its pairs with the other methods."""
     leader, pairs = verdicts.ranks[0], pairs_of_leader(verdicts)
-    better, level, worse = ([p for p in pairs if p.verdict == verdict] for verdict in (1, 0, -1))
-    return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse)
+    untested = [p for p in pairs if np.isnan(p.p_these) and not p.is_identical]
+    better, level, worse = ([p for p in pairs if p not in untested and p.verdict == sign] for sign in (1, 0, -1))
+    return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse, untested)
 
 
 def leaders(comparison: Comparison) -> frozenset[int]:
@@ -51,7 +55,7 @@ def leaders(comparison: Comparison) -> frozenset[int]:
         return frozenset()
     shared = sharing(overall)
     if len(overall.ranks) > 1 and overall.ranks[0].these.known:
-        _, better, level, _ = leading(overall)
+        _, better, level, *_ = leading(overall)
         shared += [pair.b for pair in level if better and pair.b not in shared]
     return frozenset(shared[:_MOST_LEADERS])
 
@@ -60,6 +64,12 @@ def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> 
     """The methods that beat the leader, as the end of a clause."""
     names = [called(comparison, verdicts, p.b) for p in worse]
     return f"{listed(names)} beat{'s' if len(names) == 1 else ''} it"
+
+
+def not_tested(comparison: Comparison, verdicts: Verdicts, untested: list[Pair]) -> str:
+    """The methods against which the leader has no p, as the end of a clause; empty if there are none."""
+    names = listed([called(comparison, verdicts, p.b) for p in untested], "or")
+    return f"not tested against {names} (fewer than {FEWEST} common seeds in some setting)" if untested else ""
 
 
 def sharing(verdicts: Verdicts) -> list[int]:
@@ -133,10 +143,10 @@ def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[st
     """The cells for display, and the values in full precision."""
     if len(verdicts.ranks) < 2:
         return ["-"] * 5, {"is_first": False}
-    leader, better, level, worse = leading(verdicts)
+    leader, better, level, worse, untested = leading(verdicts)
     shared = sharing(verdicts)
     name = called(comparison, verdicts, leader.method)
-    is_first = bool(better) and not level and not worse and len(shared) == 1
+    is_first = bool(better) and not level and not worse and not untested and len(shared) == 1
     leaders = name if len(shared) == 1 else listed([called(comparison, verdicts, m) for m in shared])
     first = name if is_first else f"no clear winner; lowest rank: {leaders}"
     first += f", but {beaten_by(comparison, verdicts, worse)}" if worse and len(shared) == 1 else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -38,8 +40,8 @@ def _disagreement(comparison: Comparison, shares: Table, means: Table) -> list[s
     if not comparison.overall.ranks:
         return []
     by_rank = comparison.overall.ranks[0].method
-    by_share, by_mean = (_first(data) for data in (shares.data.iloc[:, -1], means.data["iqm"]))
     kind = next(kind for kind in comparison.overall.kinds if by_rank in kind)
+    by_share, by_mean = (_first(data, kind) for data in (shares.data.iloc[:, -1], means.data["iqm"]))
     if by_share in kind and by_mean in kind:
         return []
     names = [comparison.methods[m] for m in (by_rank, by_share, by_mean)]
@@ -52,8 +54,10 @@ def _disagreement(comparison: Comparison, shares: Table, means: Table) -> list[s
     ]
 
 
-def _first(values: pd.Series) -> int:
-    return int(values.to_numpy(float).argmax())
+def _first(values: pd.Series, preferred: Sequence[int]) -> int:
+    """The method with the highest value: one of the preferred, if they have it as well."""
+    best = np.flatnonzero(values.to_numpy(float) >= values.max() - 1e-9)
+    return int(next((m for m in best if m in preferred), best[0]))
 
 
 def reached(comparison: Comparison) -> Table:

@@ -136,7 +136,8 @@ def _floors(by_level: Sequence[RankTests]) -> str:
     for level in by_level:
         least = min((test.floor for test in level.pairs.values()), default=np.nan)
         if least * len(level.pairs) > 0.05:
-            told.append(f"Over {level.count} {level.unit} no pair can be significant: p is at least {p_value(least)}.")
+            over = count(level.count, level.unit[:-1])
+            told.append(f"Over {over} no pair can be significant: p is at least {p_value(least)}.")
     return " ".join(told)
 
 

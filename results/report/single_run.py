@@ -104,7 +104,7 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     times = [*_time(rows, record, setup.workers), *_search(log)]
     parts += ["Where the time went\n" + "\n".join(times)] if times else []
     if record.failed_evaluations:
-        parts.append(f"{record.failed_evaluations} failed evaluations, the first: {record.first_reason}")
+        parts.append(f"{count(record.failed_evaluations, 'failed evaluation')}, the first: {record.first_reason}")
     if record.failure:
         parts.append(f"Stopped early: {record.failure}")
     width = min(100, shutil.get_terminal_size().columns)

@@ -26,6 +26,4 @@ class Share(Score):
 
     def values(self, incumbents: Incumbents) -> Array | None:
         share = incumbents.columns.get(_COLUMN)
-        if share is None or not np.isfinite(share).any():
-            return None
-        return np.maximum(1.0 - share, 0.0)
+        return None if share is None else np.maximum(1.0 - share, 0.0)

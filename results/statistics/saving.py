@@ -40,7 +40,7 @@ def needed(comparison: Comparison, method: int, at: float) -> Needed | None:
     """
     curves = comparison.curves
     points = np.linspace(0, curves.end, _POINTS + 1)[1:]
-    points = np.unique(np.ceil(points)) if curves.seconds is None else points
+    points = np.union1d([1.0], np.ceil(points)) if curves.seconds is None else points
     pairs = comparison.against_later(method, at, points)
     known = [pair for pair in pairs if pair is not None]
     if not known:

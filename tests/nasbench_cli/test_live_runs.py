@@ -263,14 +263,28 @@ def test_a_training_in_parts_that_fails_leaves_no_state(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.state"))
 
 
-def test_nothing_ends_before_what_was_told_already(tmp_path: Path) -> None:
-    """50 s of the first come from an interrupted attempt; the second ended before these were put on the clock."""
+@pytest.mark.parametrize(
+    ("answers", "finished"),
+    [
+        pytest.param([(60.0, 10.0, True), (11.0, 11.0, False)], [60.0, 61.0], id="one-was-interrupted"),
+        pytest.param([(60.0, 10.0, True), (61.0, 11.0, True)], [60.0, 61.0], id="side-by-side"),
+        pytest.param([(60.0, 10.0, True), (71.0, 11.0, True)], [60.0, 71.0], id="the-second-had-done-more"),
+        pytest.param([(60.0, 10.0, True), (1.0, 9.0, False)], [60.0, 60.0], id="none-ends-before-what-was-told"),
+    ],
+)
+def test_what_an_interrupted_attempt_had_done_is_put_on_the_clock_once(
+    answers: list[tuple[float, float, bool]], finished: list[float], tmp_path: Path
+) -> None:
+    """Each answer: the seconds of the evaluation, when it ended by a clock that does not know of them, and whether it
+    was resumed. Both evaluations started at 0."""
     benchmark = toys.Live()
     with closing(journaled(tmp_path)) as journal:
         live = workers.LiveWorkers(benchmark, journal, (), ())
-        for ask, unpaid in enumerate((50.0, 0.0)):
+        assert live._origin is not None
+        start = live._origin
+        for ask, (cost, ended, resumed) in enumerate(answers):
             pending = workers.Pending(ask, ask, (0, 0, 0, ask), 0.0, 0.0, ask, benchmark.highest, 0)
             live._pending[ask] = pending
-            live._answers.put((ask, Evaluation({"loss": 1.0, "size": 0.0}, 1.0), 10.0 + ask, unpaid))
+            live._answers.put((ask, Evaluation({"loss": 1.0, "size": 0.0}, cost), start + ended, resumed))
         found = [live.next(), live.next()]
-    assert [one.finished for one in found if one is not None] == [60.0, 60.0]
+    assert [one.finished for one in found if one is not None] == pytest.approx(finished)

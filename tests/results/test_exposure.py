@@ -119,3 +119,12 @@ def test_a_method_that_is_identical_to_another_has_its_rank_in_each_scope(filled
     assert part is not None
     rows = part.tables[0].data.set_index("method")
     assert rows.loc["c-tpe", "out_of_sample"] == rows.loc["local", "out_of_sample"] == 1.0
+
+
+def test_the_only_search_space_is_not_counted(filled: Callable[..., Store]) -> None:
+    chosen = select([filled({setup(m, "one"): runs(m, "one") for m in ("c-tpe", "random")})])
+    part = exposure.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
+    assert part is not None
+    assert part.sentences == [
+        "Defaults of c-tpe were chosen on s1, the one here: verdicts on these are in sample.",
+    ]

@@ -13,7 +13,9 @@ from nasbench.benchmarks import abilities, fronts, open_benchmark
 from nasbench.cli.engine import shares
 from nasbench.results.hypervolumes import Front, Scale, losses
 from nasbench.results.reading import load, select, union_fronts
+from nasbench.results.scores import SHARE
 from nasbench.results.statistics.fronts import quality
+from nasbench.results.store.trajectory import HYPERVOLUME
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 SCALES: tuple[Scale, ...] = (("error", "%", False, False), ("speed", "1/s", True, True))
@@ -113,3 +115,20 @@ def test_the_front_of_all_runs_holds_feasible_full_evaluations_alone(filled: Fil
 def test_where_all_of_a_front_has_one_value_the_worst_feasible_one_gives_the_scale() -> None:
     assert Front.of(np.array([[1.0, 1.0], [2.0, 3.0]])).extent.tolist() == pytest.approx([0.1, 0.2])
     assert Front.of(np.array([[1.0, 2.0], [5.0, 2.0]])).extent.tolist() == pytest.approx([0.4, 1.0])
+
+
+def test_a_run_that_dominates_nothing_by_the_means_has_found_nothing_however_it_is_stored(filled: Fill) -> None:
+    """What was observed never counts instead: not even where no run of its fragment has a share."""
+    setting = replace(UNSCALED, front=((0.5, 0.5),))
+    metrics = ("valid-error@1", "time", HYPERVOLUME)
+    store = filled({})
+    for seeds in ((0, 1), (2,)):
+        runs = [make_run(seed, [3.0, 2.0]) for seed in seeds]
+        for run in runs:
+            shares_ = [np.nan, 0.25] if run.seed == 0 else [np.nan, np.nan]
+            run.columns["metrics"] = np.column_stack([run.columns["metrics"], shares_])
+        filled({make_setup(setting=setting, evals=2, metrics=metrics, **TWO): runs})
+    curves = load(select([store]), SHARE)
+    by_seed = dict(zip(curves.runs["seed"], curves.worth["share"], strict=True))
+    assert np.array_equal(by_seed[0], [np.nan, 0.75], equal_nan=True)
+    assert np.isnan([by_seed[1], by_seed[2]]).all()

@@ -130,3 +130,14 @@ def test_what_cannot_be_told_has_no_interval(seeds: int, filled: Fill) -> None:
 def test_methods_that_share_no_setting_are_not_compared(filled: Fill) -> None:
     runs = {make_setup(m, bench=m): [make_run(seed, [3.0, 2.0, 1.0]) for seed in range(5)] for m in "ab"}
     assert needed(Comparison(load_all(filled(runs)), 0, (3.0,)), 1, 2) is None
+
+
+def test_one_evaluation_may_suffice(filled: Fill) -> None:
+    """The grid of a budget of 300 has steps of three evaluations."""
+    ends = {"plain": 1.0, "slow": 2.0}
+    setups = {
+        make_setup(m, evals=300): [make_run(s, [end + s / 100] * 300) for s in range(6)] for m, end in ends.items()
+    }
+    found = needed(Comparison(load_all(filled(setups)), 0, (300.0,)), 1, 300.0)
+    assert found is not None
+    assert (found.needed, found.these[0]) == (1.0, 1.0)

@@ -10,6 +10,7 @@ import pytest
 from nasbench.results.parts.claims import claims, part
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import answer, headline
+from nasbench.results.parts.standing import table
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -78,7 +79,7 @@ def test_no_first_is_named_where_two_share_the_lowest_rank(filled: Fill) -> None
 def test_identical_methods_are_called_that(filled: Fill) -> None:
     same = clear("a")["a"]
     assert words(compared(filled, {"a": same, "b": same})) == (
-        "a and b are identical here: every run of one is that of the others."
+        "a and b are identical here: every run of one is that of the other."
     )
 
 
@@ -260,3 +261,58 @@ def test_the_evidence_on_new_tasks_is_that_of_the_pairs_own_settings(filled: Fil
     said = words(comparison)
     assert f"better than {last}, its clearest case, has the 95 % CI 0." in said
     assert "2 spaces; t with 1 df" in said
+
+
+def with_few_seeds_of_b(methods: str) -> Values:
+    """The runs of `clear`, and a second benchmark that c lacks and where b has three seeds."""
+    values = clear(methods)
+    values["a"]["x", "e", "none"] = [1.0 + s for s in range(20)]
+    values["b"]["x", "e", "none"] = [2.0, 2.1, 2.2]
+    return values
+
+
+def test_a_method_that_is_not_tested_against_the_first_does_not_share_first_place(filled: Fill) -> None:
+    """It loses every run to a, and c beats it."""
+    comparison = compared(filled, with_few_seeds_of_b("acb"))
+    why = "not tested against b (fewer than 5 common seeds in some setting)"
+    assert headline(comparison).startswith(f"On b a has the lowest expected rank; a is {why}.")
+    said = words(comparison)
+    assert f"a has the lowest expected rank 1.00 of 3, 95 % CI 1.00-1.08; it is {why}. It is better than" in said
+    assert "share" not in said
+    assert " is first" not in said
+    row = table(comparison).shown.iloc[0]
+    assert (row["first"], row["tied with"]) == ("no clear winner; lowest rank: a", "-")
+
+
+def test_where_the_first_is_tested_against_none_nothing_is_called_significant(filled: Fill) -> None:
+    values = clear("abcd")
+    for other in "bcd":
+        place = ("x", f"e{other}", "none")
+        values["a"][place], values[other][place] = [1.0] * 20, [2.0, 2.1, 2.2]
+    comparison = compared(filled, values)
+    assert headline(comparison) == (
+        "On b a has the lowest expected rank, not tested against b, c or d (fewer than 5 common seeds in some setting)."
+    )
+    said = words(comparison)
+    assert "This says nothing about new tasks: no pair of a is tested." in said
+    assert "significantly" not in said
+
+
+def test_spaces_are_not_counted_for_pairs_that_have_others(filled: Fill) -> None:
+    """c lacks two of four spaces: the pair of a and b is judged on all, and that is said."""
+    values: Values = {
+        m: {(f"f{i}", f"f{i}b", "none"): [k + s / 100 for s in range(20)] for i in range(4 if m != "c" else 2)}
+        for k, m in enumerate("abc")
+    }
+    said = words(compared(filled, values))
+    assert "On these 2 benchmarks of 2 search spaces" in said
+    assert "against b on 4 settings; " in said
+    assert "against c; p < 0.001 (20 seeds" in said
+    assert "ahead in all" not in said
+
+
+def test_a_headline_names_all_that_share_the_lowest_rank(filled: Fill) -> None:
+    values = {m: {PLACE: own} for m, own in {"a": [1.0, 3.0] * 10, "b": [3.0, 1.0] * 10}.items()}
+    comparison = compared(filled, values)
+    told = "On b a and b share the lowest expected rank, and no method differs significantly from a."
+    assert headline(comparison) == told

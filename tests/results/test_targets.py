@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from nasbench.results.parts import targets as part
 from nasbench.results.statistics import targets
 from nasbench.results.statistics.comparison import Comparison
 from tests.results.conftest import SETTING, Fill, load_all, make_run, make_setup
@@ -123,3 +125,10 @@ def test_five_seeds_have_a_jackknife_and_four_have_none() -> None:
 def test_a_run_counts_in_the_profile_at_its_very_regret(filled: Fill) -> None:
     comparison = Comparison(load_all(filled({make_setup("a"): [make_run(0, [10.0])]})), 0, (1.0,))
     assert targets.profiles(comparison, np.array([0.5, 1.0])).tolist() == [[0.0, 1.0]]
+
+
+def test_a_summary_that_ties_names_the_method_with_the_lowest_rank() -> None:
+    """Shares of targets saturate at 1; a name's place in the alphabet makes nobody first."""
+    assert part._first(pd.Series([1.0, 0.5, 1.0 - 1e-12]), (2,)) == 2
+    assert part._first(pd.Series([1.0, 0.5, 1.0 - 1e-6]), (2,)) == 0
+    assert part._first(pd.Series([0.3, 0.9, 0.9]), (0,)) == 1

@@ -94,7 +94,7 @@ def test_a_run_that_is_under_way_is_shown_as_partial(asked: Callable[..., Store]
     assert "(partial)" in page.splitlines()[0]
     assert "Under way: 3 evaluations so far." in page
     assert "Best valid-error@1: 3 %" in page
-    assert "1 failed evaluations, the first: boom" in page
+    assert "1 failed evaluation, the first: boom" in page
     assert "(partial)" not in describe(asked(), "a", "toy", "none", 0)
 
 

@@ -468,3 +468,18 @@ def test_methods_with_the_same_incumbents_and_other_feasibility_are_not_the_same
         for name, feasible in (("a", True), ("b", False))
     }
     assert Comparison(load_all(filled(found)), 0, (2.0,)).overall.kinds == ((0,), (1,))
+
+
+def test_p_on_new_tasks_is_at_least_that_on_these_where_some_pairs_say_nothing_about_new_tasks(filled: Fill) -> None:
+    """Under twelve constraints there is one benchmark each: Holm counts these pairs on these benchmarks alone."""
+    rng = np.random.default_rng(0)
+    values: Values = {m: {} for m in "ab"}
+    for i in range(12):
+        for name in ("none", f"size@0.{i + 10}"):
+            for k, m in enumerate("ab"):
+                values[m][f"f{i}", f"f{i}b", name] = (rng.normal(size=6) + 0.8 * k).tolist()
+    comparison = compared(filled, values)
+    pairs = [pair for v in comparison.by_constraint.values() for pair in v.pairs.values()]
+    (known,) = (pair for pair in pairs if pair.shared.known)
+    assert len(pairs) == 13
+    assert max(known.shared.p(), known.these.p()) / CONSTRAINTS < known.p_these == known.p_new

@@ -236,6 +236,8 @@ def test_where_it_agrees_nothing_more_is_said(filled: Fill) -> None:
     comparison = compared(filled, values)
     (said,) = part.sentences(comparison, part.tested(comparison))
     assert said.endswith("of 1 pair differ 0 over 8 settings, 0 over 1 benchmark and 0 over 1 space.")
+    marks = part.side_by_side(comparison, part.tested(comparison)).marks
+    assert "Over 1 space no pair can be significant: p is at least 1." in marks
 
 
 def test_the_tables_are_on_the_page_and_in_files_and_on_request_on_the_terminal(
