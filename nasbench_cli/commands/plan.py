@@ -85,7 +85,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
     click.echo(
         "Times assume an otherwise idle machine. stated: by the methods and benchmarks themselves, for one core, "
-        "and 20 µs an evaluation for the runner; the store: median of its runs, which replaces stated times as runs "
+        "and 20 µs per evaluation for the runner; the store: median of its runs, which replaces stated times as runs "
         "finish"
     )
 

@@ -140,7 +140,7 @@ def suggestion_speed(sizes: Sizes) -> None:
     """Milliseconds of one ask and its tell, by the number of observations: nine hyper-parameters, two constraints."""
     counts = sizes.observations
     common = max((n for n in counts if n <= _MOST_OPTUNA), default=min(counts))
-    rows = [("ms a suggestion, bookkeeping included", *map(str, counts), f"beside optuna-tpe at {common}")]
+    rows = [("ms per suggestion, bookkeeping included", *map(str, counts), f"beside optuna-tpe at {common}")]
     peers = ["optuna-tpe"] if importlib.util.find_spec("optuna") else []
     bounds = ("model_size@0.5", "train_time@0.5")
     times = {name: _suggestion_times(name, counts, "hpolib-naval", bounds, sizes) for name in _TPES + peers}
@@ -150,7 +150,7 @@ def suggestion_speed(sizes: Sizes) -> None:
     click.echo("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
     click.echo(table(rows) + "\n")
     later = sizes.fewer_observations
-    rows = [("ms a suggestion, bookkeeping included", *map(str, later))]
+    rows = [("ms per suggestion, bookkeeping included", *map(str, later))]
     for name in ("smbo", "mcts", "evolution"):
         found = _suggestion_times(name, later, _BENCH, (), sizes)
         rows.append((name, *(f"{1e3 * found[n]:.3f}" for n in later)))
@@ -167,7 +167,7 @@ def language_speed(sizes: Sizes) -> None:
     anew = timed(lambda: [Program(figure_4).sample(rng) for _ in range(few)], sizes) / few
     counted = timed(lambda: count(Program(figure_4)), sizes)
     click.echo(
-        f"search-space language, figure 4: {1e6 * kept:.1f} µs a sample, {anew / kept:.0f}x as fast as building the "
+        f"search-space language, figure 4: {1e6 * kept:.1f} µs per sample, {anew / kept:.0f}x as fast as building the "
         f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
     )
 
@@ -178,7 +178,7 @@ def distance_speed(sizes: Sizes) -> None:
     from nasbench.methods.nasbot.otmann import compile_ahead, distances, packed, to_all
 
     compile_ahead()
-    rows = [("OTMANN, one core; layers", "ms a network, its paths included", "µs a pair, four nu")]
+    rows = [("OTMANN, one core; layers", "ms per network, its paths included", "µs per pair, four nu")]
     space, rng = open_benchmark(_BENCH).space, np.random.default_rng(0)
     assert isinstance(space, AsGraph)
     groups = [("a cell's", [space.as_graph(space.sample(rng)) for _ in range(sizes.networks)])]
@@ -195,7 +195,7 @@ def distance_speed(sizes: Sizes) -> None:
     click.echo(table(rows))
     click.echo(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.2f} s\n")
     counts = tuple(n for n in sizes.observations if n <= _MOST_NASBOT) or sizes.observations[:1]
-    asked: list[tuple[str, ...]] = [("ms a suggestion of nasbot; observations", *map(str, counts))]
+    asked: list[tuple[str, ...]] = [("ms per suggestion of nasbot; observations", *map(str, counts))]
     for bench, kind in ((_BENCH, "listed"), ("hpolib-naval", "product kernel"), ("synthetic-cnn", "free networks")):
         click.echo(f"measures nasbot on {bench}, {kind}: minutes", err=True)
         with _clocked(candidates, "to_all") as in_distances:

@@ -35,12 +35,12 @@ def main(sizes: Sizes) -> None:
     chosen = [trainable(benchmark, rng) for _ in range(sizes.architectures)]
     rows: list[tuple[str, ...]] = [
         ("training", "ours", "plain", "plain / ours"),
-        ("s an epoch: training, beside a bare loop over ready tensors", *_pair(_epochs, benchmark, chosen, sizes)),
+        ("s per epoch: training, beside a bare loop over ready tensors", *_pair(_epochs, benchmark, chosen, sizes)),
         (
-            "s an epoch: whole evaluations, beside that loop and passes over the same images",
+            "s per epoch: whole evaluations, beside that loop and passes over the same images",
             *_pair(_evaluations, benchmark, chosen, sizes),
         ),
-        ("ms a step: fused cells, beside an operation an edge", *_pair(_steps, benchmark, chosen, sizes)),
+        ("ms per step: fused cells, beside an operation per edge", *_pair(_steps, benchmark, chosen, sizes)),
     ]
     measured = f"{sizes.architectures} random architectures, {where}, median of {sizes.trainings}"
     click.echo(f"{benchmark.name}{rest}, {measured}")

@@ -36,7 +36,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     shown = pd.DataFrame(
         {
             "method": [called[name] for name in names],
-            "ms a suggestion": [_shown(1000 * times[name]) for name in names],
+            "ms per suggestion": [_shown(1000 * times[name]) for name in names],
             "rank": [fixed(ranks[name]) for name in names],
             "front": ["yes" if on else "" for on in front],
         }
@@ -44,7 +44,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     title = "What thinking buys"
     note = (
         "rank: the expected rank at the end of the budget, over all settings, as in the table of ranks (1 is best). "
-        "ms a suggestion: seconds on the wall that a method's own ask and tell took, per evaluation; mean of a run, "
+        "ms per suggestion: seconds on the wall that a method's own ask and tell took, per evaluation; mean of a run, "
         "median over runs, so that loading a library once does not count. It depends on the machine, and on what else "
         "ran there. front: no other method has both a lower or equal rank and a lower or equal time."
     )

@@ -228,7 +228,7 @@ def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
         return  # a run under way has no measured times yet
     thinking = rows["thinking"]
     if len(rows):
-        yield f"  method: {thinking.sum():.3g} s measured, {1000 * thinking.mean():.3g} ms an evaluation"
+        yield f"  method: {thinking.sum():.3g} s measured, {1000 * thinking.mean():.3g} ms per evaluation"
     seconds = (datetime.fromisoformat(record.ended) - datetime.fromisoformat(record.began)).total_seconds()
     yield f"  here: {seconds:.3g} s of wall-clock time"
 

@@ -477,7 +477,7 @@ def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
     steps = text.partition("Incumbent steps\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split() for line in steps[1:]] == [["1", "1", "9", "x=0"], ["3", "3", "4", "x=2"]]
     assert "clock: 5 s to the end of the last evaluation; 1 worker busy 100 %" in text
-    assert "method: 2.5 s measured, 500 ms an evaluation" in text
+    assert "method: 2.5 s measured, 500 ms per evaluation" in text
     assert "1 failed evaluation, the first: boom" in text
     assert "commit c0ffee" in text
 

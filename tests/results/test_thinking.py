@@ -45,7 +45,7 @@ def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(t
     (table,) = part(subject, []).tables
     assert list(table.data["method"]) == ["middling", "bad", "good"]
     assert list(table.data["front"]) == [True, False, True]
-    assert list(table.shown["ms a suggestion"]) == ["1", "500", "2,000"]
+    assert list(table.shown["ms per suggestion"]) == ["1", "500", "2,000"]
     assert list(table.data["rank"]) == [2.0, 3.0, 1.0]
     with pytest.raises(StoreError, match="takes no options"):
         part(subject, ["x"])
