@@ -56,7 +56,7 @@ class AxNEI(Method):
         self._proposed: set[Configuration] = set()
 
     def ask(self) -> Configuration:
-        client = self._begun()
+        client = self._opened_client()
         from ax.exceptions.core import DataRequiredError, SearchSpaceExhausted
 
         names = [h.name for h in self._flat.hyperparameters]
@@ -87,11 +87,11 @@ class AxNEI(Method):
     def tell(self, observation: Observation) -> None:
         trial = self._pending.answer(observation)
         if observation.evaluation.status != "ok":
-            self._begun().mark_trial_failed(trial)
+            self._opened_client().mark_trial_failed(trial)
             return
         metrics = observation.evaluation.metrics
         data = {f"c{i}": b.counted(metrics[b.metric.name]) for i, b in enumerate(self._problem.constraints)}
-        self._begun().complete_trial(trial, raw_data=self._goals(observation) | data)
+        self._opened_client().complete_trial(trial, raw_data=self._goals(observation) | data)
 
     @property
     def _names(self) -> list[str]:
@@ -118,7 +118,7 @@ class AxNEI(Method):
         finally:
             logging.disable(before)
 
-    def _begun(self) -> Client:
+    def _opened_client(self) -> Client:
         if self._client is None:
             self.make_ready()
             from ax.api.client import Client

@@ -83,17 +83,17 @@ class OptunaMethod(Method):
         evaluated = self._flat.coordinates(configuration)
         if differ(proposed, evaluated):
             states, pairs = optuna.trial.TrialState, zip(self._flat.hyperparameters, evaluated, strict=True)
-            failed = self._begun().tell(trial, state=states.FAIL)
+            failed = self._opened_study().tell(trial, state=states.FAIL)
             # As `Study.enqueue_trial` does, but with what the sampler has noted, such as the trial's generation.
             attributes = {**failed.system_attrs, "fixed_params": {h.name: x for h, x in pairs if x is not None}}
-            self._begun().add_trial(optuna.trial.create_trial(state=states.WAITING, system_attrs=attributes))
+            self._opened_study().add_trial(optuna.trial.create_trial(state=states.WAITING, system_attrs=attributes))
             trial, _ = self._proposal()
         self._pending.add(configuration, trial)
         return configuration
 
     def _proposal(self) -> tuple[optuna.Trial, list[Coordinate]]:
         """A new trial, and its coordinates."""
-        trial = self._begun().ask()
+        trial = self._opened_study().ask()
         coordinates: list[Coordinate] = []
         for h, condition in zip(self._flat.hyperparameters, self._flat.conditions, strict=True):
             present = condition is None or condition.holds(coordinates)
@@ -107,17 +107,17 @@ class OptunaMethod(Method):
         evaluation = observation.evaluation
         told = {bound: evaluation.metrics[bound.metric.name] for bound in self._problem.constraints}
         if evaluation.status == "failed" or (evaluation.status == "infeasible" and all(map(math.isnan, told.values()))):
-            self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
+            self._opened_study().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
         if evaluation.status == "infeasible":  # unknown constraints of a refused configuration count as satisfied
             told = {bound: bound.limit if math.isnan(value) else value for bound, value in told.items()}
         self.constrain(trial, {str(bound): bound.excess(bound.counted(value)) for bound, value in told.items()})
         if self._problem.several:
-            self._begun().tell(trial, self._problem.losses(observation))
+            self._opened_study().tell(trial, self._problem.losses(observation))
         else:
-            self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
+            self._opened_study().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
 
-    def _begun(self) -> optuna.Study:
+    def _opened_study(self) -> optuna.Study:
         if self._study is None:
             import optuna
 

@@ -77,7 +77,7 @@ class Smac(Method):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # numpy: the mean of no finished trial is NaN
-                info = self._begun().ask()
+                info = self._opened_facade().ask()
             values = dict(info.config)
             configuration = self._flat.at(
                 [_number(values.get(f"x{i}")) for i in range(len(self._flat.hyperparameters))]
@@ -97,10 +97,10 @@ class Smac(Method):
         costs = penalised([o for _, o, _ in self._told], self._problem)
         for i, ((trial, told, before), cost) in enumerate(zip(self._told, costs, strict=True)):
             if cost != before:
-                self._begun().tell(trial, TrialValue(cost=cost), save=False)
+                self._opened_facade().tell(trial, TrialValue(cost=cost), save=False)
                 self._told[i] = (trial, told, cost)
 
-    def _begun(self) -> HyperparameterOptimizationFacade:
+    def _opened_facade(self) -> HyperparameterOptimizationFacade:
         if self._facade is None:
             logging.getLogger("smac").setLevel(logging.CRITICAL)
             from smac import HyperparameterOptimizationFacade, Scenario

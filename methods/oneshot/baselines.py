@@ -144,8 +144,8 @@ class SPOS(OneShot):
 def drawn_uniformly(settings: Settings, space: Searchable, rng: Generator) -> tuple[Stage, ...]:
     """A network of a one-shot method's space, possibly a dead one; every choice has the same probability."""
     widths = [
-        (18, len(space.operations)),
-        *([(18, len(settings.kernels)), (3, space.depth)] if settings.flexible else []),
+        (3 * len(EDGES), len(space.operations)),
+        *([(3 * len(EDGES), len(settings.kernels)), (3, space.depth)] if settings.flexible else []),
     ]
     shares = [[[1 / choices] * choices] * rows for rows, choices in widths]
     return stages(shares, settings.kernels, space.depth, rng, not settings.flexible, space.operations)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
+from nasbench.benchmarks.spaces.cells.operations import EDGES
+
 Normaliser: TypeAlias = Callable[[Tensor], Tensor]
 """A function from rows of logits, shape (…, choices), to rows of probabilities."""
 
@@ -122,7 +124,7 @@ class Logits(NamedTuple):
     def probabilities(self, normalise: Normaliser) -> Probabilities:
         """The distributions of these parameters."""
         result = Probabilities.of([normalise(part) for part in self.present()])
-        if len(result.operations) == 6:
+        if len(result.operations) == len(EDGES):
             result = result._replace(operations=result.operations.repeat(3, 1))
         return result._replace(alive=self.alive)
 

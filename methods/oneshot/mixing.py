@@ -57,7 +57,7 @@ class MixedEdges:
         width: int,
         sizes: int | None,
     ) -> None:
-        rows = slice(6 * stage, 6 * stage + 6)
+        rows = slice(len(EDGES) * stage, len(EDGES) * (stage + 1))
         operations = probabilities.operations[rows]
         self.kernels = None if probabilities.kernels is None else probabilities.kernels[rows]
         self.depths: dict[int, Tensor] | None = None
@@ -103,7 +103,7 @@ def _with_shares(
 def _places(jobs: tuple[tuple[Job, ...], ...], columns: int, sizes: int, device: torch.device) -> Tensor:
     """Indices of the jobs' shares: first those of operations, edge by edge, then those of kernel sizes."""
     places = [
-        edge * columns + job.column if job.size is None else 6 * columns + edge * sizes + job.size
+        edge * columns + job.column if job.size is None else len(EDGES) * columns + edge * sizes + job.size
         for node in jobs
         for job in node
         for edge in job.edges

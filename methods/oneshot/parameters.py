@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from nasbench.benchmarks.spaces.cells import Stage, parameters_paper, pruned, size
-from nasbench.benchmarks.spaces.cells.operations import IDENTITY, SPATIAL, ZERO, named, sized
+from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, SPATIAL, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.methods.oneshot.distributions import Probabilities
-
-_EDGES = 6
 
 
 class ExpectedParameters:
@@ -32,7 +30,7 @@ class ExpectedParameters:
     def __init__(
         self, space: Searchable, kernels: Sequence[int], depth: int, paper: bool, device: torch.device
     ) -> None:
-        bare = [Stage((IDENTITY,) * _EDGES, 1)] * 3
+        bare = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
         if paper:
             self._fixed = parameters_paper(bare, space.filters, space.classes)
         else:
@@ -50,10 +48,10 @@ class ExpectedParameters:
         self._spatial = torch.tensor(by_size, device=device).double()
         self._depth = depth
         self._depths = torch.arange(1, depth + 1, device=device).double()
-        carried = list(product((False, True), repeat=_EDGES))
+        carried = list(product((False, True), repeat=len(EDGES)))
         self._carried = torch.tensor(carried, device=device)
         self._alive = torch.tensor([_alive(edges) for edges in carried], device=device).double()
-        self._diagonal = torch.eye(_EDGES, dtype=torch.bool, device=device)
+        self._diagonal = torch.eye(len(EDGES), dtype=torch.bool, device=device)
 
     def __call__(self, probabilities: Probabilities) -> Tensor:
         """The expected number of parameters, a scalar."""
@@ -61,9 +59,9 @@ class ExpectedParameters:
         return self._fixed + torch.stack(stages).sum()
 
     def _stage(self, probabilities: Probabilities, stage: int) -> Tensor:
-        rows = slice(_EDGES * stage, _EDGES * (stage + 1))
+        rows = slice(len(EDGES) * stage, len(EDGES) * (stage + 1))
         operations = probabilities.operations[rows].double()
-        costs = torch.zeros(_EDGES, dtype=torch.float64, device=operations.device)
+        costs = torch.zeros(len(EDGES), dtype=torch.float64, device=operations.device)
         for column, cost in self._costs[stage]:
             costs = costs + operations[:, column] * cost
         if self._sizes is not None:

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.cells import Stage
-from nasbench.benchmarks.spaces.cells.operations import sized
+from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 
 Rows = Sequence[Sequence[float]]
@@ -32,11 +32,21 @@ def stages(
         same: whether all stages have the same cell, drawn once.
         names: the operations, in the order of their columns.
     """
-    operations, sizes, depths = ([_drawn(rows, rng) for rows in shares] + [None, None])[:3]
-    assert operations is not None
+    return network_of([_drawn(rows, rng) for rows in shares], kernels, depth, same, names)
+
+
+def network_of(
+    choices: Sequence[Sequence[int]],
+    kernels: Sequence[int],
+    depth: int,
+    same: bool = False,
+    names: Sequence[str] = OPERATIONS,
+) -> tuple[Stage, ...]:
+    """The network with these choices: an operation per edge, and, if they are searched, sizes and depths (`stages`)."""
+    operations, (sizes, depths) = choices[0], choices[1:] or (None, None)
     network = []
     for number in range(1 if same else 3):
-        rows = range(6 * number, 6 * number + 6)
+        rows = range(len(EDGES) * number, len(EDGES) * (number + 1))
         on = [sized(names[operations[row]], kernels[0 if sizes is None else sizes[row]]) for row in rows]
         network.append(Stage(tuple(on), depth if depths is None else 1 + depths[number]))
     return tuple(network * 3) if same else tuple(network)

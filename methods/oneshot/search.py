@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
+from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.faults import is_out_of_memory
@@ -136,7 +137,7 @@ class Search:
         network.stop_counting()
         self.network = network
         self.weights = Weights(self.network, _RECIPE)
-        self.logits = Logits(self._drawn(18 if s.flexible else 6, len(self.space.operations)))
+        self.logits = Logits(self._drawn(len(EDGES) * (3 if s.flexible else 1), len(self.space.operations)))
         self._adam = self._new_adam()
         self.rule = self._rule()
         self._val_losses: list[Tensor] = []
@@ -250,7 +251,7 @@ class Search:
         training.channels_last(self.network)
         self.rule.grown(new)
         kernels, depths = len(self.settings.kernels), self.space.depth
-        self.logits = Logits(self.logits.operations, self._drawn(18, kernels), self._drawn(3, depths))
+        self.logits = Logits(self.logits.operations, self._drawn(3 * len(EDGES), kernels), self._drawn(3, depths))
         self._adam = self._new_adam()
 
     def _drawn(self, rows: int, columns: int) -> Tensor:

@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
-from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
+from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
+from nasbench.methods.oneshot.sampling import network_of
 from nasbench.methods.oneshot.search import Search, exact
 from nasbench.methods.oneshot.settings import RECALIBRATED, Settings
 from nasbench.methods.oneshot.zeroth_order import Update
@@ -61,15 +62,9 @@ class Paths:
 
     def stages(self, genes: Genes) -> tuple[Stage, ...]:
         """The network of a path."""
-        names, kernels, edges = self.space.operations, self.settings.kernels, len(EDGES)
-        if not self.settings.flexible:
-            return (Stage(tuple(sized(names[gene], kernels[0]) for gene in genes), self.space.depth),) * 3
-        network = []
-        for number in range(3):
-            rows = range(edges * number, edges * (number + 1))
-            on = tuple(sized(names[genes[row]], kernels[genes[3 * edges + row]]) for row in rows)
-            network.append(Stage(on, 1 + genes[6 * edges + number]))
-        return tuple(network)
+        edges, s = 3 * len(EDGES), self.settings
+        choices = [genes[:edges], genes[edges : 2 * edges], genes[2 * edges :]] if s.flexible else [genes]
+        return network_of(choices, s.kernels, self.space.depth, not s.flexible, self.space.operations)
 
     def probabilities(self, genes: Genes, device: torch.device) -> Probabilities:
         """The distributions that put all probability on one path."""

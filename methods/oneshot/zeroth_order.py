@@ -110,7 +110,7 @@ class ZerothOrder(Rule):
         signs = (1, -1) if self._how.antithetic else (1,)
         moved = [logits.moved(direction, sign * self._mu) for direction in self._directions for sign in signs]
         self._here, *marked = self._mark([logits, *moved])
-        self._aside = [self._begun(number, perturbed) for number, perturbed in enumerate(marked)]
+        self._aside = [self._copy_for(number, perturbed) for number, perturbed in enumerate(marked)]
 
     def train(self, logits: Logits, batch: LabelledImages) -> None:
         """One step of all copies on the same batch."""
@@ -165,7 +165,7 @@ class ZerothOrder(Rule):
         """Other tensors whose gradients count in the clipped norm of the weights' gradients."""
         return ()
 
-    def _begun(self, number: int, moved: Logits) -> Perturbed:
+    def _copy_for(self, number: int, moved: Logits) -> Perturbed:
         """A copy at the start of a window: that of the last window, set to the weights."""
         if number < len(self._kept):
             self._kept[number].take(self.weights)
@@ -197,7 +197,7 @@ class Scripted(ZerothOrder):
     def _clipped_with(self, logits: Logits) -> list[Tensor]:
         return [*logits.present(), *self.untrained]
 
-    def _begun(self, number: int, moved: Logits) -> Perturbed:
+    def _copy_for(self, number: int, moved: Logits) -> Perturbed:
         network = deepcopy(self.weights.network)
         # They are trained, so their zeros change: no `alive` flags are set.
         logits = Logits.of([nn.Parameter(part) for part in moved.present()])

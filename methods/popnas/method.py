@@ -126,7 +126,7 @@ class Popnas(Method):
     def _next(self) -> Member | None:
         """The member to ask for next; None if there is none."""
         if not self._queue and not self._awaited and not self._is_over:
-            round_ = self._following() if self._rounds else self._begun()
+            round_ = self._next_round() if self._rounds else self._first_round()
             self._rounds.append(round_)
             self._queue = round_.front + round_.exploration
             self._awaited = set(self._queue)
@@ -141,7 +141,7 @@ class Popnas(Method):
                 break
         return drawn
 
-    def _begun(self) -> Round:
+    def _first_round(self) -> Round:
         """The first round: the first level in random order, and members of later levels if predictors need more."""
         foremost = self._growth.foremost()
         if 0 < self._first < len(foremost):
@@ -162,7 +162,7 @@ class Popnas(Method):
         self._asked.update(map(self._growth.key, members[:count]))
         return Round(1, members[:count], rest=filter(self._is_taken, iter(members[count:])))
 
-    def _following(self) -> Round:
+    def _next_round(self) -> Round:
         """The fronts of the next level with new networks; after the last level, of all levels."""
         level, told = self._rounds[-1].level, {m: o for round_ in self._rounds for m, o in round_.told.items()}
         with_size = not self._problem.several and self._objectives == _PARETO["time+size"]

@@ -153,9 +153,9 @@ def test_nasbot_s_surrogates_know_what_is_pending_unless_they_are_to_ignore_it(t
 def test_optuna_s_liar_is_switched_off_where_there_is_one() -> None:
     pytest.importorskip("optuna")
     method = MethodSpec.parse("optuna:sampler=tpe,liar=false").build(BOUND, np.random.default_rng(0))
-    assert method._begun().sampler._constant_liar is False  # type: ignore[attr-defined]
+    assert method._opened_study().sampler._constant_liar is False  # type: ignore[attr-defined]
     method = MethodSpec.parse("optuna:sampler=tpe").build(BOUND, np.random.default_rng(0))
-    assert method._begun().sampler._constant_liar is True  # type: ignore[attr-defined]
+    assert method._opened_study().sampler._constant_liar is True  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["smbo", "scbo", "c-tpe", "nasbot", "bohb"])

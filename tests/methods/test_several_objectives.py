@@ -334,12 +334,12 @@ def test_ax_is_told_all_objectives_and_constraints_and_finds_better_fronts_than_
         return len(covered)
 
     assert volume(made) > volume(made[:6])
-    config = method._begun()._experiment.optimization_config  # type: ignore[attr-defined]
+    config = method._opened_client()._experiment.optimization_config  # type: ignore[attr-defined]
     assert sorted(config.objective.metric_names) == ["objective0", "objective1"]
     assert [str(constraint.metric_names[0]) for constraint in config.outcome_constraints] == ["c0"]
     losses = problem.losses(made[0])
     assert losses[1] == math.log10(made[0].evaluation.metrics["g"])  # seconds are minimised by their logarithm
-    seen = method._begun()._experiment.lookup_data().df  # type: ignore[attr-defined]
+    seen = method._opened_client()._experiment.lookup_data().df  # type: ignore[attr-defined]
     first = seen[seen["trial_index"] == 0].set_index("metric_name")["mean"]
     assert (first["objective0"], first["objective1"]) == pytest.approx(losses)
 
