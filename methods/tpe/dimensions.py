@@ -23,9 +23,10 @@ _MOST_LEVELS = 32  # an ordinal or integer with more is treated as continuous: t
 class Dimensions:
     """Packs a space into arrays for the compiled code, and translates coordinates to levels and points and back.
 
-    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal or integer with up to 32 values: the
-    masses of a truncated Gaussian on the cells around the levels, on a log scale if the hyper-parameter has one.
-    Borders are half-way between neighbours; the outer cells are symmetric about their level, so the range is padded.
+    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal or integer with up to 32 values, or on
+    which others depend: the masses of a truncated Gaussian on the cells around the levels, on a log scale if the
+    hyper-parameter has one. Borders are half-way between neighbours; the outer cells are symmetric about their level,
+    so the range is padded.
     Float, and ordinal or integer with more values: a truncated Gaussian density, likewise; a proposal is rounded to a
     value. If an observation lacks a hyper-parameter that the candidate has, its kernel there is the prior; if the
     candidate lacks it, it does not count. So a density integrates to one over conditional spaces too.
@@ -48,9 +49,8 @@ class Dimensions:
         belief: Sequence[Coordinate] = (),
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
-        # A parent stays discrete: its levels determine which children are present.
-        parents_of = {condition.parent for condition in conditions if condition}
-        self._levels = [_levels(h, continuous_log and d not in parents_of) for d, h in enumerate(hyperparameters)]
+        parents = {condition.parent for condition in conditions if condition}
+        self._levels = [_levels(h, continuous_log, d in parents) for d, h in enumerate(hyperparameters)]
         sizes = np.array([len(z) if z is not None else 0 for z in self._levels], np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes * (sizes + 1))])
         starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -157,14 +157,17 @@ def _blocks(sizes: list[int]) -> NDArray[np.int64]:
     return np.array([*starts, len(sizes)], np.int64)
 
 
-def _levels(h: Hyperparameter, continuous_log: bool) -> Array | None:
-    """Places of the levels of a hyper-parameter; None if it is treated as continuous."""
+def _levels(h: Hyperparameter, continuous_log: bool, is_parent: bool) -> Array | None:
+    """Places of the levels of a hyper-parameter; None if it is treated as continuous.
+
+    A parent stays discrete, however many levels it has: they determine which children are present.
+    """
     if isinstance(h, Categorical):
         return np.arange(len(h.values), dtype=float)
     if isinstance(h, Float):
         return None
     values = h.values if isinstance(h, Ordinal) else range(h.low, h.high + 1)
-    if len(values) > 1 and (len(values) > _MOST_LEVELS or (h.log and continuous_log)):
+    if not is_parent and len(values) > 1 and (len(values) > _MOST_LEVELS or (h.log and continuous_log)):
         return None
     return np.array([_scale(h, value) for value in values])
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate
+from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.methods.belief import Belief
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
@@ -125,9 +125,14 @@ class TPE(Method):
             most = _MOST_CANDIDATES // (1 + len(bounds))
             raise UsageError(f"candidates must lie in [1, {most}], or be 0 for the default, not {candidates}")
         check_least("initial", initial, 1)
-        for h in problem.flat.hyperparameters:
-            if isinstance(h, Categorical) and len(h.values) > _MOST_CHOICES:
-                raise UsageError(f"TPE takes at most {_MOST_CHOICES} choices, and {h.name} has {len(h.values)}")
+        parents = {condition.parent for condition in problem.flat.conditions if condition}
+        for d, h in enumerate(problem.flat.hyperparameters):
+            choices = len(h.values) if isinstance(h, Categorical) or (isinstance(h, Ordinal) and d in parents) else 0
+            if choices > _MOST_CHOICES:
+                raise UsageError(
+                    f"TPE takes at most {_MOST_CHOICES} choices, also of a number that others depend on, and {h.name} "
+                    f"has {choices}"
+                )
         self._problem, self._rng, self._bounds = problem, rng, bounds
         if gamma == "auto":
             gamma = "linear" if amended and not bounds else "sqrt"

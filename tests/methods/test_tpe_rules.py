@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 from unittest import mock
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
-from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.benchmarks.spaces import Categorical, GridSpace, configspace
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled
 from nasbench.methods.tpe.sampler import Rules
@@ -150,3 +152,38 @@ def test_a_failure_is_an_evaluation_and_what_is_merely_known_is_none() -> None:
     method.tell(Observation(method.ask(), FAILED, False))
     tell(method, (1, 1, 1), score((1, 1, 1)), (UPPER,))
     assert method._estimators()._evaluated[:5].tolist() == [False] * 3 + [True] * 2
+
+
+def forest(trees: int) -> Problem:
+    """The rate of a forest exists from half of its trees on; best are 60 trees with a rate of 0.7."""
+    program = {
+        "hyperparameters": [
+            {"name": "trees", "type": "uniform_int", "lower": 1, "upper": trees, "log": False},
+            {"name": "rate", "type": "uniform_float", "lower": 0.0, "upper": 1.0, "log": False},
+        ],
+        "conditions": [{"child": "rate", "parent": "trees", "type": "GT", "value": trees // 2}],
+    }
+    return Problem(configspace.read(json.dumps(program)), (Metric("loss", ""),))
+
+
+@pytest.mark.parametrize("method", [TPE, CTPE])
+def test_what_depends_on_a_number_of_many_values_is_searched(method: type[TPE]) -> None:
+    """The number stays discrete: by the level of its value it is known whether what depends on it is there."""
+    posed = forest(100)
+    search, rates = method(posed, np.random.default_rng(0)), []
+    for asked in range(60):
+        configuration = search.ask()
+        values = posed.space.values(configuration)
+        loss = abs(values["trees"] - 60) / 60 + abs(values.get("rate", 0.0) - 0.7)
+        if asked >= 10 and "rate" in values:
+            rates.append(values["rate"])
+        search.tell(Observation(configuration, Evaluation({"loss": loss}, 1.0), True))
+    assert len(rates) > 20
+    assert abs(np.median(rates) - 0.7) < 0.1
+    assert np.mean(np.array(rates) == 0.0) < 0.1
+
+
+def test_a_number_on_which_others_depend_has_no_more_values_than_a_table_of_kernels_can_have() -> None:
+    TPE(forest(256), np.random.default_rng(0))
+    with pytest.raises(UsageError, match="TPE takes at most 256 choices, also of a number that others depend on"):
+        TPE(forest(257), np.random.default_rng(0))
