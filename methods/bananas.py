@@ -2,7 +2,8 @@
 
 Defaults are those of the authors' code (naszilla @7e65491). Differences: paths are those of the layer graph, so the
 operation `none` is on no path, and the 500 seen most often have a bit; targets are standardised; a network is mutated
-once and then again with probability one half each time; constraints are additional outputs.
+once and then again with probability one half each time; constraints are additional outputs; where a configuration is
+more than its graph, its values are words, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
+from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
@@ -37,9 +38,9 @@ _MOST_PATHS = 1000  # of one network; their number may grow exponentially with i
 class Bananas(Method):
     """An ensemble of networks on path encodings, independent Thompson sampling, mutants of the best as candidates.
 
-    With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers;
-    else, and with encoding=values, as the set of its named values. Unknown constraints are predicted like the
-    objective. Candidates are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
+    With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers,
+    with the set of its named values if the graph does not show them all; else, and with encoding=values, as the set of
+    its named values. Unknown constraints are predicted like the objective. Candidates are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
 
     Options:
         initial: random configurations at first, at least 1.
@@ -53,7 +54,7 @@ class Bananas(Method):
         "C. White, W. Neiswanger and Y. Savani. BANANAS: Bayesian Optimization with Neural Architectures for Neural "
         "Architecture Search. AAAI 2021."
     )
-    version = 2
+    version = 3
     tuned_on = ("nas-bench-101",)
     seconds = 0.05
 
@@ -196,11 +197,16 @@ class Ensemble:
 
 
 def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset[str]]:
-    """The function that encodes a configuration: by the operations along its paths, or by its values."""
-    if encoding == "path" and isinstance(space, AsGraph):
-        return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
+    """The function that encodes a configuration: by the operations along its paths, by its values, or by both.
+
+    Values stand beside paths where a graph of layers does not show them all, such as learning rates and widths.
+    """
     words = tokenizer(space)
-    return lambda configuration: frozenset(words(configuration))
+    if encoding == "values" or not isinstance(space, AsGraph):
+        return lambda configuration: frozenset(words(configuration))
+    if isinstance(space, AsScalars):
+        return lambda configuration: frozenset((*_paths(space.as_graph(configuration)), *words(configuration)))
+    return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
 
 
 def _paths(graph: LayerGraph) -> Iterator[str]:

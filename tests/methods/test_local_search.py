@@ -162,3 +162,11 @@ class TestBananas:
         ]:
             with pytest.raises(UsageError, match=message):
                 MethodSpec.parse(spec).build(Problem(GRID, (Metric("loss", ""),)), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("bench", ["hpolib-naval", "hpobench-car", "digits/genetic"])
+def test_bananas_tells_configurations_apart_that_have_the_same_graph(bench: str) -> None:
+    """Their paths alone are a few: rates, widths and batches are on none."""
+    space, rng = open_benchmark(bench).space, np.random.default_rng(0)
+    drawn = list(dict.fromkeys(space.sample(rng) for _ in range(200)))
+    assert len({words_of(space, "path")(configuration) for configuration in drawn}) > 0.9 * len(drawn)
