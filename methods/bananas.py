@@ -39,8 +39,9 @@ class Bananas(Method):
     """An ensemble of networks on path encodings, independent Thompson sampling, mutants of the best as candidates.
 
     With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers,
-    with the set of its named values if the graph does not show them all; else, and with encoding=values, as the set of
-    its named values. Unknown constraints are predicted like the objective. Candidates are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
+    together with the set of its named values if the graph does not show them all; else, and with encoding=values, as
+    the set of its named values. Unknown constraints are predicted like the objective. Candidates are compared by
+    sampled violation, then sampled objective. Pending evaluations are ignored.
 
     Options:
         initial: random configurations at first, at least 1.
