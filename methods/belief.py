@@ -51,17 +51,20 @@ class Belief:
             assert isinstance(problem.space, AsFlat)  # it has a flat view
             # Read through a view of its own: that of the search would take the row for one that was proposed already.
             return cls(flat, problem.space.as_flat().coordinates(problem.experts.belief(text, rng)))
-        by_name = {h.name: h for h in flat.hyperparameters}
-        mode: dict[str, Coordinate] = dict.fromkeys(by_name)
+        names = [h.name for h in flat.hyperparameters]
+        mode: list[Coordinate] = [None] * len(names)
         for item in filter(None, JOIN.split(text)):
             name, equals, value = item.partition("=")
             if not equals:
                 raise UsageError(f"prior must be {', '.join(EXPERTS)}, or NAME=VALUE+NAME=VALUE, not {text!r}")
-            check_choice("hyper-parameter", name, by_name)
-            if mode[name] is not None:
+            check_choice("hyper-parameter", name, dict.fromkeys(names))
+            if names.count(name) > 1:
+                raise UsageError(f"a prior cannot name {name}: this space has {names.count(name)} of that name")
+            place = names.index(name)
+            if mode[place] is not None:
                 raise UsageError(f"the prior has two values for {name}")
-            mode[name] = _coordinate(by_name[name], value)
-        return cls(flat, tuple(mode.values()))
+            mode[place] = _coordinate(flat.hyperparameters[place], value)
+        return cls(flat, tuple(mode))
 
     @staticmethod
     def misfit(text: str, problem: Problem) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
 
 from nasbench.benchmarks.spaces.base import Configuration
@@ -50,6 +52,16 @@ class Flat(Protocol):
 
     def at(self, coordinates: Sequence[Coordinate]) -> Configuration:
         """The configuration at these coordinates: the inverse of `coordinates`."""
+
+
+def uniquely_named(hyperparameters: Sequence[Hyperparameter]) -> tuple[Hyperparameter, ...]:
+    """Hyper-parameters for a library that asks by name: further ones of a name are called `name#2`, `name#3`, …"""
+    named: dict[str, Hyperparameter] = {}
+    for h in hyperparameters:
+        names = (h.name if number == 1 else f"{h.name}#{number}" for number in count(1))
+        name = next(name for name in names if name not in named)
+        named[name] = replace(h, name=name)
+    return tuple(named.values())
 
 
 def differ(proposed: Sequence[Coordinate], own: Sequence[Coordinate]) -> bool:

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import check_least
-from nasbench.benchmarks.spaces.flat import Coordinate, differ
+from nasbench.benchmarks.spaces.flat import Coordinate, differ, uniquely_named
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -50,7 +50,7 @@ class AxNEI(Method):
         check_least("initial", initial, 1)
         self._problem, self._rng, self._initial = problem, rng, initial
         self._seed = int(rng.integers(2**31))
-        self._flat = problem.flat
+        self._flat, self._named = problem.flat, uniquely_named(problem.flat.hyperparameters)
         self._client: Client | None = None
         self._pending = Pending[int]()
         self._proposed: set[Configuration] = set()
@@ -59,13 +59,12 @@ class AxNEI(Method):
         client = self._opened_client()
         from ax.exceptions.core import DataRequiredError, SearchSpaceExhausted
 
-        names = [h.name for h in self._flat.hyperparameters]
         space = self._problem.space
         try:
             if isinstance(space, GridSpace) and len(self._proposed) == space.size:
                 raise SearchSpaceExhausted("Ax would search for minutes")
             ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
-            proposed = self._present([_number(parameters[name]) for name in names])
+            proposed = self._present([_number(parameters[h.name]) for h in self._named])
             configuration = self._flat.at(proposed)
             if differ(proposed, self._flat.coordinates(configuration)):
                 client.mark_trial_abandoned(trial)  # not to be proposed again
@@ -80,7 +79,7 @@ class AxNEI(Method):
 
     def _attached(self, client: Client, configuration: Configuration) -> int:
         """A trial of a configuration that Ax has not proposed."""
-        pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
+        pairs = zip(self._named, self._flat.coordinates(configuration), strict=True)
         trial: int = client.attach_trial({h.name: _any_value(h) if x is None else _number(x) for h, x in pairs})
         return trial
 
@@ -127,7 +126,7 @@ class AxNEI(Method):
             for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "ax"]:
                 logging.getLogger(name).setLevel(logging.ERROR)  # loggers of Ax do not inherit their level
             client = Client(random_seed=self._seed)
-            client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
+            client.configure_experiment(parameters=[_parameter(h) for h in self._named])
             relations = enumerate(self._problem.constraints)
             constraints = [f"c{i} {b.relation} {b.limit!r}" for i, b in relations]
             goals = ", ".join(f"-{goal}" for goal in self._names)

@@ -80,7 +80,7 @@ class OptunaHub(OptunaMethod):
             arguments["constraints_func"] = _excesses
         if "search_space" in self._takes:
             trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0)).ask()
-            for h in self._flat.hyperparameters:
+            for h in self._named:
                 suggested(trial, h)
             arguments["search_space"] = trial.distributions
         built: optuna.samplers.BaseSampler = self._class(**arguments)

@@ -28,7 +28,7 @@ from nasbench.benchmarks.spaces import (
     Ordinal,
 )
 from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
-from nasbench.benchmarks.spaces.flat import differ
+from nasbench.benchmarks.spaces.flat import differ, uniquely_named
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -58,7 +58,7 @@ class OptunaMethod(Method):
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         self._problem, self._seed = problem, int(rng.integers(2**32))
-        self._flat = problem.flat
+        self._flat, self._named = problem.flat, uniquely_named(problem.flat.hyperparameters)
         self._study: optuna.Study | None = None
         self._pending = Pending[Any]()
 
@@ -82,7 +82,7 @@ class OptunaMethod(Method):
         configuration = self._flat.at(proposed)
         evaluated = self._flat.coordinates(configuration)
         if differ(proposed, evaluated):
-            states, pairs = optuna.trial.TrialState, zip(self._flat.hyperparameters, evaluated, strict=True)
+            states, pairs = optuna.trial.TrialState, zip(self._named, evaluated, strict=True)
             failed = self._opened_study().tell(trial, state=states.FAIL)
             # As `Study.enqueue_trial` does, but with what the sampler has noted, such as the trial's generation.
             attributes = {**failed.system_attrs, "fixed_params": {h.name: x for h, x in pairs if x is not None}}
@@ -95,7 +95,7 @@ class OptunaMethod(Method):
         """A new trial, and its coordinates."""
         trial = self._opened_study().ask()
         coordinates: list[Coordinate] = []
-        for h, condition in zip(self._flat.hyperparameters, self._flat.conditions, strict=True):
+        for h, condition in zip(self._named, self._flat.conditions, strict=True):
             present = condition is None or condition.holds(coordinates)
             coordinates.append(suggested(trial, h) if present else None)
         return trial, coordinates

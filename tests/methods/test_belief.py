@@ -89,6 +89,13 @@ def test_what_the_space_lacks_is_refused(text: str, words: str) -> None:
         CTPE(PROBLEM, np.random.default_rng(0), prior=text)
 
 
+def test_a_name_that_two_hyperparameters_have_is_refused() -> None:
+    kernels = (Categorical("kernel", (1, 3)), Categorical("kernel", (3, 5)))
+    problem = SimpleNamespace(flat=SimpleNamespace(hyperparameters=(Categorical("op", ("conv", "pool")), *kernels)))
+    with pytest.raises(UsageError, match="a prior cannot name kernel: this space has 2 of that name"):
+        Belief.of("op=pool+kernel=3", problem, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
 def test_an_expert_is_simulated_on_tables_only() -> None:
     for name in ("c-tpe", "priorband"):
         spec = MethodSpec.parse(f"{name}:prior=good")

@@ -12,6 +12,11 @@ import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.flat import uniquely_named
+from nasbench.benchmarks.spaces.language.combinators import substitution
+from nasbench.benchmarks.spaces.language.graph import D, Part
+from nasbench.benchmarks.spaces.language.layers import classifier, conv_norm_relu
+from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
@@ -415,3 +420,34 @@ for _ in range(5):
     told(method, method.ask())
 print({{n for n in sys.modules if n in HEAVY or n in ("scipy.special", "scipy.stats", "scipy.optimize")}} - before)
 """
+
+
+def twice_named() -> Program:
+    """The kernel of a wide network has other values than that of a narrow one, and the same name."""
+
+    def branch(wide: int) -> Part:
+        return conv_norm_relu(8, D([3, 5, 7] if wide else [1, 3], name="kernel"))
+
+    def network() -> Part:
+        options = {"wide": D([0, 1], name="wide")}
+        return classifier(substitution("s", lambda values: branch(values["wide"]), options), 10)
+
+    return Program(network)
+
+
+@pytest.mark.parametrize("name", ["optuna-tpe", "cnsga2", "optuna:sampler=random", "optuna:sampler=qmc", "ax-nei"])
+def test_two_hyperparameters_of_one_name_are_two_to_a_library(name: str) -> None:
+    space = twice_named()
+    assert [h.name for h in space.as_flat().hyperparameters].count("s-0/kernel") == 2
+    method, seen = built(name, Problem(space, (Metric("loss", ""),))), set()
+    for number in range(12):
+        configuration = method.ask()
+        space.check(configuration)
+        seen.add(tuple(space.as_flat().coordinates(configuration)))
+        method.tell(Observation(configuration, Evaluation({"loss": math.sin(number)}, 1.0), True))
+    assert len(seen) > 2
+
+
+def test_further_names_are_counted_and_stay_unique() -> None:
+    given = [Categorical(name, (0, 1)) for name in ("a", "b", "a#2", "a", "a")]
+    assert [h.name for h in uniquely_named(given)] == ["a", "b", "a#2", "a#3", "a#4"]
