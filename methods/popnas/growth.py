@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces import AsBlocks, AsFlat, AsSequence, Categorical
 from nasbench.benchmarks.spaces.blocks import Cell
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods.popnas.cells import blocks_of, canonical, counts, time_features
 from nasbench.methods.popnas.fronts import Element
@@ -155,7 +156,8 @@ class StepGrowth(Growth):
 
     def features(self, members: Sequence[Member], seconds: Mapping[Hashable, float]) -> Array:
         """One column per value of each choice that occurs, and one with the order for each choice among numbers."""
-        rows = [self._space.values(self._known(member)[1]) for member in members]
+        described = self._space.by_hyperparameter if isinstance(self._space, ListedSpace) else self._space.values
+        rows = [described(self._known(member)[1]) for member in members]
         values: dict[str, dict[Any, None]] = {}
         for row in rows:
             for name, value in row.items():

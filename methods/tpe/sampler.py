@@ -71,20 +71,28 @@ class Sampler:
         self._values[1:, j], self._present[:, j] = values, True
         self._ok[j], self._feasible[j], self._evaluated[j] = True, feasible, True
 
-    def observe_failure(self, configuration: Configuration) -> None:
-        """Adds a failed evaluation: it violates the hard constraint, and nothing else is known (appendix D)."""
-        j = self._append(configuration)
+    def observe_failure(self, configuration: Configuration, looked_up: Flat | None = None) -> None:
+        """Adds a failed evaluation: it violates the hard constraint, and nothing else is known (appendix D).
+
+        Args:
+            looked_up: see `observe_known`.
+        """
+        j = self._append(configuration, looked_up)
         self._evaluated[j] = True
         self._failures += 1
 
-    def observe_known(self, configuration: Configuration, values: dict[int, float], proposed: bool = False) -> None:
-        """Adds some constraints' values, by position, without an evaluation (knowledge augmentation, appendix C).
+    def observe_known(
+        self, configuration: Configuration, values: dict[int, float], looked_up: Flat | None = None
+    ) -> None:
+        """Adds some constraints' values, by position, without a training.
 
         Args:
-            proposed: whether it was proposed and refused before training, which counts as an evaluation of it.
+            looked_up: for a configuration that was not proposed (knowledge augmentation, appendix C), a view through
+                which to read it: the search's own would take a row of a list for one that was proposed. One that was
+                proposed was refused before training, which counts as an evaluation of it.
         """
-        j = self._append(configuration)
-        self._evaluated[j] = proposed
+        j = self._append(configuration, looked_up)
+        self._evaluated[j] = looked_up is None
         for constraint, value in values.items():
             self._values[1 + constraint, j], self._present[constraint, j] = value, True
 
@@ -169,11 +177,12 @@ class Sampler:
             self._append(configuration)
         self._n = n
 
-    def _append(self, configuration: Configuration) -> int:
+    def _append(self, configuration: Configuration, looked_up: Flat | None = None) -> int:
         j = self._n
         if j == self._levels.shape[1]:
             self._grow()
-        self._levels[:, j], self._points[:, j] = self._dimensions.pack(self._flat.coordinates(configuration))
+        coordinates = (self._flat if looked_up is None else looked_up).coordinates(configuration)
+        self._levels[:, j], self._points[:, j] = self._dimensions.pack(coordinates)
         self._n += 1
         return j
 

@@ -176,7 +176,7 @@ class TPE(Method):
             known = {i: b.sign * metrics[b.metric.name] for i, b in enumerate(self._bounds)}
             known = {i: value for i, value in known.items() if not math.isnan(value)}
             if known:  # refused before training because of known constraint values
-                sampler.observe_known(observation.configuration, known, proposed=True)
+                sampler.observe_known(observation.configuration, known)
             else:
                 sampler.observe_failure(observation.configuration)
             return
@@ -309,6 +309,8 @@ class CTPE(TPE):
 
     def _augment(self) -> None:
         assert self._problem.known is not None
+        assert isinstance(self._problem.space, AsFlat)  # it has a flat view
+        view = self._problem.space.as_flat()
         for _ in range(self._knowledge):
             configuration = self._problem.space.sample(self._rng)
             values = {}
@@ -316,6 +318,6 @@ class CTPE(TPE):
                 bound = self._bounds[i]
                 values[i] = bound.sign * self._problem.known(bound.metric.name, configuration)
             if any(map(math.isnan, values.values())):
-                self._estimators().observe_failure(configuration)  # infeasible before training
+                self._estimators().observe_failure(configuration, view)  # infeasible before training
             else:
-                self._estimators().observe_known(configuration, values)
+                self._estimators().observe_known(configuration, values, view)

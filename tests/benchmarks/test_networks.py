@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,13 @@ def test_values_that_lack_a_part_are_one_sentence() -> None:
     for name in whole:
         with pytest.raises(UsageError, match=f"{name} is missing"):
             space.from_values({key: value for key, value in whole.items() if key != name})
+
+
+def test_words_of_networks_recur_and_tell_networks_apart() -> None:
+    """Whole lists of layers, as in the values of a network, hardly ever do."""
+    rng = np.random.default_rng(0)
+    drawn = list(dict.fromkeys(CNN.sample(rng) for _ in range(100)))
+    words = [CNN.as_tokens(graph) for graph in drawn]
+    assert len({tuple(sorted(own)) for own in words}) > 0.9 * len(drawn)
+    often = Counter(word for own in words for word in set(own))
+    assert np.mean([often[word] > 5 for own in words for word in own]) > 0.8

@@ -27,6 +27,7 @@ from nasbench.methods.popnas.growth import BlockGrowth, NodeGrowth, StepGrowth, 
 from nasbench.methods.popnas.method import Popnas
 from nasbench.methods.popnas.predictor import KernelRidge
 from nasbench.methods.popnas.rounds import spearman
+from tests.benchmarks import cells101
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 NB201 = CellGrid([Categorical(f"Op{k}", OPERATIONS) for k in range(6)])
@@ -252,6 +253,15 @@ class TestForecast:
         assert [growth.groups(member) for member in (((0,),), ((1,),))] == [[(0,), (1,), (2,)], ()]
         features = growth.features([((0,), (0,)), ((0,), (2,)), ((0,), (1,)), ((1,),)], {})
         assert features[:, -1].tolist() == [0.0, 1.0, 0.5, 0.5]
+
+    def test_a_listed_cell_is_seen_edge_by_edge(self) -> None:
+        """Its values are two texts, a matrix and a list: of those nearly every cell has its own."""
+        cells = cells101.SPACE
+        growth = StepGrowth(cells)
+        members = [((first,), (second,)) for first in range(2) for second in range(2)]
+        points = np.array([cells.points[growth.configuration(member)] for member in members])
+        features = growth.features(members, {})
+        assert features.shape[1] == sum(len(set(column)) for column in points.T.tolist())
 
 
 def searched(

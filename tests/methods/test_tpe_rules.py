@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import Any
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
-from nasbench.benchmarks.spaces import Categorical, GridSpace, configspace
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal, configspace
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled
 from nasbench.methods.tpe.sampler import Rules
@@ -152,6 +154,24 @@ def test_a_failure_is_an_evaluation_and_what_is_merely_known_is_none() -> None:
     method.tell(Observation(method.ask(), FAILED, False))
     tell(method, (1, 1, 1), score((1, 1, 1)), (UPPER,))
     assert method._estimators()._evaluated[:5].tolist() == [False] * 3 + [True] * 2
+
+
+def test_what_was_looked_up_in_a_list_is_still_proposed() -> None:
+    """A view of a list returns the nearest row that was not proposed: what was merely looked up counts as none."""
+    points = np.array(list(itertools.product(range(4), repeat=4)))[::3]
+    space, sizes = listed([Ordinal(f"x{i}", (1, 2, 3, 4)) for i in range(4)], points), points.sum(axis=1).astype(float)
+    size = Metric("size", "", cheap=True)
+    posed = Problem(space, (Metric("loss", ""),), (Bound(size, 5.0, upper=True),), known=lambda _, row: sizes[row])
+    method, asked = CTPE(posed, np.random.default_rng(0), knowledge=150), []
+    for _ in range(40):
+        row = method.ask()
+        asked.append(row)
+        values = {"loss": float(points[row] @ [1, 2, 3, 4]), "size": sizes[row]}
+        method.tell(Observation(row, Evaluation(values, 1.0), bool(sizes[row] <= 5)))
+    looked_up = np.random.default_rng(0)
+    known = {space.sample(looked_up) for _ in range(150)}
+    assert len(known) > 0.7 * space.size
+    assert np.mean([row in known for row in asked[10:]]) > 0.6
 
 
 def forest(trees: int) -> Problem:

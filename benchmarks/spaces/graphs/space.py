@@ -93,3 +93,11 @@ class NetworkSpace(Space):
         """The configuration itself."""
         graph: LayerGraph = configuration
         return graph
+
+    def as_tokens(self, configuration: Configuration) -> list[str]:
+        """Words for layers, for layers with their units and strides, and for connected pairs of layers."""
+        graph: LayerGraph = configuration
+        sized = [f"{layer}:{units}" for layer, units in zip(graph.labels, graph.units, strict=True) if units]
+        strided = [f"{layer}/{stride}" for layer, stride in zip(graph.labels, graph.strides, strict=True) if stride]
+        pairs = [f"{graph.labels[a]}>{graph.labels[b]}" for a, b in sorted(graph.edges)]
+        return [*graph.labels, *sized, *strided, *pairs]
