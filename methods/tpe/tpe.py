@@ -3,7 +3,7 @@
 There are three variants: `amended` (default), `paper` (the text of the c-TPE paper) and `scripts` (its authors' code).
 `docs/ctpe.md` lists every difference with its reason and its measured effect. In short:
 
-* amended: a candidate that has been evaluated `evaluations_that_bar` times is not proposed again, because on a noisy
+* amended: coordinates that have been evaluated `evaluations_that_bar` times are not proposed again, because on a noisy
   finite space the acquisition's maximum is usually a repetition. Without constraints, categorical kernels and γ are
   Optuna's.
 * scripts: each hyper-parameter of a candidate is drawn from its one-dimensional mixture, not from the joint one. If no
