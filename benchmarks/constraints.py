@@ -155,8 +155,15 @@ def satisfied(bounds: Sequence[Bound], values: NDArray[np.float64], places: Mapp
 def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
     """The constraints of a run. Each text is one constraint, several joined by `+`, or `none`.
 
-    They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed.
+    They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed, or
+    `none` stands beside others.
     """
+    others = [text for text in texts if text.strip() != "none"]
+    if 0 < len(others) < len(texts):
+        raise UsageError(
+            f"none cannot stand beside {' and '.join(others)}: all constraints of a run hold together; for runs "
+            "without and with them give the command twice, or write a suite"
+        )
     parts = [part for text in texts for part in JOIN.split(text) if text.strip() != "none"]
     return tuple(sorted({Constraint.parse(part) for part in parts}))
 

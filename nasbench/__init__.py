@@ -161,6 +161,8 @@ def run(
     from nasbench.results.display.numbers import count
 
     where = chosen(executor, jobs)
+    if store is not None:
+        _check_path(store)
     grid = asked_grid(
         methods=several(methods),
         benchmarks=several(benchmarks),
@@ -288,5 +290,17 @@ def report(
         full=full,
         wilcoxon=wilcoxon,
     )
+    for store in stores:
+        _check_path(store)
     opened = opened_stores(stores, several(against))
     return write(opened, with_own_baseline(request, opened), is_current)
+
+
+def _check_path(store: object) -> None:
+    """Raises UsageError for what is no path."""
+    import os
+
+    from nasbench.benchmarks import UsageError
+
+    if not isinstance(store, str | os.PathLike):
+        raise UsageError(f"a store is the path of a folder, not {store!r}; several stores are several arguments")

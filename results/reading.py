@@ -87,9 +87,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}.values()
     of_scores = dict.fromkeys(column for s in scores for column in s.columns)
-    dense = _Dense(
-        sum(len(f.runs) for _, f in fragments), max((r.rows for _, f in fragments for r in f.runs), default=1)
-    )
+    dense = _Dense(sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs))))
     settings: dict[tuple[str, str], dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     tuned: dict[str, frozenset[str]] = {}

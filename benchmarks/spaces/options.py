@@ -99,8 +99,8 @@ def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
 
 
 def description(item: type) -> str:
-    """The docstring of a class without the section that explains its options."""
-    return _split(inspect.getdoc(item))[0]
+    """The docstring of a class without the section that explains its options; a base class's says nothing of it."""
+    return _split(vars(item).get("__doc__"))[0] or "no description: its class has no docstring"
 
 
 def option_meanings(item: type) -> dict[str, str]:

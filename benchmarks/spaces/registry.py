@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
@@ -120,11 +120,7 @@ class Registry(Generic[T]):
         for beginning, what in self.advice.items():
             if name.startswith(beginning):
                 raise UsageError(f"{self._kind} {name!r} is not here: {what}")
-        error = unknown(self._kind, name, *([], self._items) if self._many else [self._items])
-        if self.broken:
-            reasons = "; ".join(f"{broken}: {reason}" for broken, reason in self.broken.items())
-            raise UsageError(f"{error} (these cannot be loaded: {reasons})")
-        raise error
+        raise with_reasons(unknown(self._kind, name, *([], self._items) if self._many else [self._items]), self)
 
     def _load(self) -> None:
         self._load_last()
@@ -164,3 +160,9 @@ class Registry(Generic[T]):
                 self.add(point.name, item)
             except (Broken, UsageError) as error:
                 self.broken[point.name] = str(error)
+
+
+def with_reasons(error: UsageError, *registries: Registry[Any]) -> UsageError:
+    """The error for an unknown name, with the reasons why some items of these registries cannot be loaded."""
+    broken = [f"{name}: {reason}" for registry in registries for name, reason in registry.broken.items()]
+    return UsageError(f"{error} (these cannot be loaded: {'; '.join(broken)})") if broken else error

@@ -78,7 +78,7 @@ def guess(data: Path) -> Guess:
         for entry in entries:
             lines += ["", f"[[{section}]]", *map(_text, entry)]
     lines += ["", "# Left out:"] if roles.left_out else []
-    lines += [f"#   {_plain(name)}: {why}" for name, why in roles.left_out]
+    lines += [f"#   {_plain(name).strip() or 'the column without a name'}: {why}" for name, why in roles.left_out]
     doubts = sum(" # ? " in line or line.startswith("# ? ") for line in lines)
     return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)
 
@@ -92,6 +92,9 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
         yield "cost", metrics[times[0]][0][1], f"{'? ' if others else ''}the seconds that an evaluation takes{others}"
     else:
         yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
+    if objective_of(roles.metrics).meaning == "seconds":
+        left = ", ".join(_plain(name) for name, _ in roles.left_out)
+        yield "", None, f"? no column looks like a score, so the objective is a time; left out: {left or 'none'}"
     if roles.repetition:
         yield "repetition", roles.repetition.name, "numbers the repetitions of a configuration"
     if roles.epoch:
@@ -120,6 +123,8 @@ def _choice(column: Column) -> list[_Line]:
     texts = [] if column.is_number else [value for value in map(str, values) if not _is_number(value)]
     if texts and len(texts) < len(values) / 2:
         remark = f"? numbers, but for {_plain(', '.join(texts))}: an empty field says that a measurement is missing"
+    elif not column.is_number and 1 < len(values) == len(column.values):
+        remark = f"? {remark}; a text of its own in every row: does it name the rows?"
     elif len(values) > FEW and not column.is_number:
         remark = f"? {remark}; [extract] makes columns of a text's parts"
     elif len(values) > FEW and column.meaning is None:

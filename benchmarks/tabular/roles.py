@@ -123,9 +123,8 @@ def roles_of(columns: Sequence[Column]) -> Roles:
             roles.metrics.append(column)
             measured = True
         elif column.missing:
-            roles.left_out.append(
-                (column.name, f"no value in {column.missing} rows: fill it in if it is a hyper-parameter")
-            )
+            rows = "1 row" if column.missing == 1 else f"{column.missing} rows"
+            roles.left_out.append((column.name, f"no value in {rows}: fill it in if it is a hyper-parameter"))
         elif not column.is_number and column.distinct == len(column.values) > FEW:
             roles.left_out.append((column.name, "a text of its own in every row: [extract] makes columns of its parts"))
         else:

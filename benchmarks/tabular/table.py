@@ -222,7 +222,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         feasible = np.isfinite(self._rows[:, 0])
         rows = int(feasible.sum())
         for bound in bounds:
-            feasible = self._apply(bound, feasible)
+            feasible = self._apply(bound, feasible, len(bounds) > 1)
         objective = self._rows[feasible, 0]
         means = self._mean_rows[np.isfinite(self._mean_rows[:, 0])]
         means = means[satisfied(bounds, means, self.places)]
@@ -246,7 +246,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         best = np.argsort(means, kind="stable")[: max(1, len(means) // 10)]
         return float(np.median(np.nanstd(values[best], axis=1, ddof=1)))
 
-    def _apply(self, bound: Bound, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _apply(self, bound: Bound, feasible: NDArray[np.bool_], has_others: bool) -> NDArray[np.bool_]:
         """The rows of `feasible` that also satisfy `bound`. Raises UsageError if none does."""
         column = self._rows[:, self.column(bound.metric.name)]
         kept: NDArray[np.bool_] = feasible & bound.holds(column)
@@ -254,8 +254,9 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
             known = column[feasible & np.isfinite(column)]
             extreme = "smallest" if bound.upper else "largest"
             reachable = f"{known[np.argmax(bound.slack(known))]:.7g} {bound.metric.unit}" if len(known) else "not known"
+            beside = " (beside the other constraints)" if has_others else ""
             raise UsageError(
-                f"no configuration of {self.name} satisfies {bound} (beside the other constraints): the {extreme} "
-                f"reachable value is {reachable}"
+                f"no configuration of {self.name} satisfies {bound}{beside}: the {extreme} reachable value is "
+                f"{reachable}"
             )
         return kept

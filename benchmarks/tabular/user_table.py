@@ -153,8 +153,9 @@ def _check_absent(
     absent = int((~np.isfinite(values[:, :, 0]).any(axis=1)).sum())
     kind = "list" if isinstance(space, ListedSpace) else "grid"
     if absent and "missing" not in facts:
+        have = "has" if absent == 1 else "have"
         raise UsageError(
-            f"{absent} of the {space.size} configurations of the {kind} have no value of {objective.name} in {data}: "
+            f"{absent} of the {space.size} configurations of the {kind} {have} no value of {objective.name} in {data}: "
             f'put missing = "invalid" into {spec} if their evaluation should fail, missing = '
             '"infeasible" if they cannot be evaluated at all'
         )

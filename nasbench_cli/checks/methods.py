@@ -314,7 +314,7 @@ def speed(trial: Trial) -> str:
 def _require_equal(trial: Trial, one: list[Proposal], other: list[Proposal], what: str) -> None:
     for number, (a, b) in enumerate(zip(one, other, strict=True), 1):
         if a != b:
-            raise Failed(f"{what} lead to {_told(trial, a)} and {_told(trial, b)} as proposal {number}")
+            raise Failed(f"{what} led to {_told(trial, a)} and {_told(trial, b)} as proposal {number}")
 
 
 def _told(trial: Trial, proposal: Proposal) -> str:

@@ -54,7 +54,8 @@ def make(store: Path, out: Path | None) -> int:
     say_notices(opened)
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
-    click.echo(f"{count(runs, 'run')} of {store} in {size / 1e6:.1f} MB: {path}")
+    taken = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    click.echo(f"{count(runs, 'run')} of {store} in {taken}: {path}")
     click.echo(f"contents sha256:{made.contents}")
     if made.missing:
         click.echo(

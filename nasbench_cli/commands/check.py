@@ -7,6 +7,7 @@ import click
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.spaces.foreign import cleaned, described, interrupts_noted, pass_on, plain
+from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
@@ -78,7 +79,8 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
         return EXECUTOR_CHECKS, (name,)
     if not {":", "/", "@"} & set(name) and name not in BENCHMARKS.names() and name not in BENCHMARKS.broken:
         listed = [*METHODS.names(), *EXECUTORS.names()]
-        raise unknown("method, benchmark or executor", name, listed, BENCHMARKS.names())
+        error = unknown("method, benchmark or executor", name, listed, BENCHMARKS.names())
+        raise with_reasons(error, METHODS, BENCHMARKS, EXECUTORS)
     abilities.make_ready(open_benchmark(name))
     return BENCHMARK_CHECKS, (name,)
 

@@ -161,4 +161,5 @@ def _broken(broken: dict[str, str]) -> list[dict[str, str]]:
 
 
 def _summary(item: object) -> str:
-    return (inspect.getdoc(item) or "").partition("\n")[0]
+    own = vars(item).get("__doc__") if isinstance(item, type) else item.__doc__  # not that of a base class
+    return inspect.cleandoc(own or "").partition("\n")[0]

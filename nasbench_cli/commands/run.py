@@ -113,7 +113,7 @@ def compute(session: Session, executor: Executor, folder: Path) -> bool:
     left = Forecast(session.store, session.missing, jobs).left if executor.local else None
     with Progress(sum(len(seeds) for _, seeds in todo), under_way=under_way, left=left) as progress, closing(runs):
         for records in runs:
-            evaluations += sum(record.rows for record in records)
+            evaluations += sum(record.rows - bool(record.failure) for record in records)  # without closing rows
             computed += len(records)
             progress.advance(len(records))
     seconds = perf_counter() - started
@@ -124,6 +124,8 @@ def compute(session: Session, executor: Executor, folder: Path) -> bool:
             f"{count(computed, 'run')} computed, {count(evaluations, 'evaluation')} in {seconds:.1f} s ({rate}), "
             f"stored in {folder}"
         )
+    if computed and not evaluations:
+        click.echo("notice: no run has an evaluation: the budget is too small for one, or every run failed", err=True)
     say_notices(session.store)
     failures, absent = session.outcome()
     say_failures([(p.setup.method, p.setup.bench, p.setup.constraint, record) for p, record in failures])

@@ -14,6 +14,7 @@ from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.metrics import ONLY
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings, option_text
+from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
@@ -39,7 +40,8 @@ def show(name: str) -> None:
 
 def described(name: str) -> str:
     """A full description of a benchmark, method or executor, as text. Raises UsageError if none has that name."""
-    if re.split("[/@]", name)[0] in BENCHMARKS.names() or name.partition(":")[0] in ON_FILES.names():
+    place = re.split("[/@]", name)[0]
+    if place in (*BENCHMARKS.names(), *BENCHMARKS.broken) or name.partition(":")[0] in ON_FILES.names():
         return _show_benchmark(open_benchmark(name))
     for registry in (METHODS, EXECUTORS):
         if name in registry.names() or name in registry.broken:  # `get` says why it is broken
@@ -49,7 +51,8 @@ def described(name: str) -> str:
             f"{name} is a store: `nasbench show-run {name} METHOD BENCH SEED` shows a run, `nasbench status {name}` "
             "lists all"
         )
-    raise unknown("benchmark, method or executor", name, [*METHODS.names(), *EXECUTORS.names()], BENCHMARKS.names())
+    error = unknown("benchmark, method or executor", name, [*METHODS.names(), *EXECUTORS.names()], BENCHMARKS.names())
+    raise with_reasons(error, BENCHMARKS, METHODS, EXECUTORS)
 
 
 def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -218,6 +219,9 @@ class _Reader:
             (self._method("labels", spec, suite), self._typed("labels", short, str)) for spec, short in labels.items()
         ]
         suite = replace(suite, labels=tuple(known))
+        names = Counter(dict(known).get(spec, spec) for spec in {s.label for grid in suite.grids for s in grid.methods})
+        if twice := [name for name, number in names.items() if number > 1]:
+            self._fail("labels", f"would call two methods {twice[0]!r}")
         return suite if baseline is None else replace(suite, baseline=self._method("baseline", baseline, suite))
 
     def _method(self, key: str, value: object, suite: Suite) -> str:
@@ -248,6 +252,8 @@ class _Reader:
         return value if value is None else self._typed(key.name, value, *key.types)
 
     def _list(self, key: str, values: Any, kind: type) -> Sequence[Any]:
+        if values is None:
+            raise UsageError(f"{self._path} lacks the key {key}: a list with at least one item, each {_WORDS[kind]}")
         if not isinstance(values, list | tuple) or not values or not all(type(value) is kind for value in values):
             self._fail(key, f"must be a list with at least one item, each {_WORDS[kind]}")
         return values

@@ -166,7 +166,8 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
     settings = by_level[0]
     counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in by_level}
     parts = [f"{counts[level.unit]} over {count(level.count, level.unit[:-1])}" for level in by_level]
-    total = count(len(settings.pairs), "pair")
+    twins = any(pair.is_identical for pair in comparison.overall.pairs.values())
+    total = count(len(settings.pairs), "pair") + (" (identical ones included)" if twins else "")
     told = f"Wilcoxon signed-rank test on medians (5 %, Holm): of {total} differ {listed(parts)}."
     if not comparison.overall.tested:
         are_identical = all(pair.is_identical for pair in comparison.overall.pairs.values())

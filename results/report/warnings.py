@@ -61,7 +61,9 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Set
         if missing:
             begun = sum(r.setup.protocol == protocol and (r.setup.id, r.seed) not in stored for r in under_way(store))
             of_them = f"; {begun} of them under way (--partial)" if begun else ""
-            yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which{of_them}"
+            says = f"`nasbench status {store.folder}` says which"
+            which = f"the archive {store.folder.name} was made without them" if store.folder.is_file() else says
+            yield f"{missing} of the {asked} {MISSING}: {which}{of_them}"
         stale = sorted({c.setup.bench for c in setups if c.stale})
         which = f"; `nasbench status {store.folder}` says which"
         if stale:

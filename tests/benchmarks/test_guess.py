@@ -160,7 +160,7 @@ def test_the_numbers_that_pandas_gives_its_rows_are_left_out(guessed: Guessed) -
     text = guessed(",lr,layers,val_err\n0,0.1,1,0.3\n1,0.1,2,0.4\n2,0.2,1,0.5\n3,0.2,2,0.6\n")
     facts = tomllib.loads(text)
     assert [h["name"] for h in facts["hyperparameter"]] == ["lr", "layers"]
-    assert "#   : names a row" in text
+    assert "#   the column without a name: names a row" in text
 
 
 def test_a_measurement_that_is_written_as_text_is_no_hyperparameter(guessed: Guessed) -> None:
@@ -170,6 +170,18 @@ def test_a_measurement_that_is_written_as_text_is_no_hyperparameter(guessed: Gue
     assert list(by_name(facts["metric"])) == ["valid-loss"]
     assert "#   val_acc: a measurement by its name, but its values are text, such as '57%': write plain numbers" in text
     assert "#   params: a measurement by its name, but its values are text, such as '2,000'" in text
+
+
+def test_a_time_that_is_the_only_measurement_is_doubted_as_the_objective(guessed: Guessed) -> None:
+    said = "# ? no column looks like a score, so the objective is a time; left out: accuracy"
+    assert said in guessed('lr,accuracy,train_time\n1,"22,1",10\n2,"23,2",20\n3,"24,3",15\n')
+    assert said not in guessed("lr,accuracy,train_time\n1,22.1,10\n2,23.2,20\n3,24.3,15\n")
+
+
+def test_a_text_of_its_own_in_every_row_is_doubted(guessed: Guessed) -> None:
+    said = "a text of its own in every row: does it name the rows?"
+    assert said in guessed("Name,lr,val_loss\nsunny-0,1,0.1\nsunny-1,1,0.2\nrainy-2,2,0.3\n")
+    assert said not in guessed("kind,lr,val_loss\nsunny,1,0.1\nsunny,2,0.2\nrainy,2,0.3\n")
 
 
 def test_a_word_among_numbers_is_named(guessed: Guessed) -> None:

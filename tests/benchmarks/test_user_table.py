@@ -139,7 +139,7 @@ def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
 @pytest.mark.parametrize(
     ("csv", "spec", "sentence"),
     [
-        (CSV, SPEC.replace('missing = "invalid"\n', ""), "1 of the 4 configurations of the grid have no"),
+        (CSV, SPEC.replace('missing = "invalid"\n', ""), "1 of the 4 configurations of the grid has no"),
         (CSV + "0.1,relu,2,0.8,0.3,4,10\n", SPEC, "row 5 of .* repeats the configuration .* with the same seed"),
         (CSV, SPEC.replace('repetition = "seed"\n', ""), "row 2 of .* if it is a repetition, name the column"),
         (CSV + "0.1,relu", SPEC, "is not a readable table .*Expected 7 columns, got 2"),

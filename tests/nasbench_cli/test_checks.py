@@ -197,7 +197,7 @@ class Blocks(Careful, blockwise=True):
     [
         (Blocks, "blocks equal", "propose different configurations"),
         (Forgetful, "same seed", "draws from the global random state of random"),
-        (Global, "same seed", "lead to .* as proposal 1"),
+        (Global, "same seed", "led to .* as proposal 1"),
         (Foreign, "proposes members", "not of the space"),
         (Fragile, "failed evaluations", "nan"),
         (Impatient, "any order", "not what I asked for first"),

@@ -80,6 +80,10 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ([*RUN, "--bench", "nb201-cifar"], "unknown benchmark 'nb201-cifar' .did you mean nb201-cifar10"),
         ([*RUN, "--constrain", "model_siz@0.1"], r"did you mean model_size\?\); allowed: latency, model_size"),
         ([*RUN, "--constrain", "model_size"], "malformed; allowed: METRIC<=VALUE"),
+        (
+            [*RUN, "--constrain", "none", "--constrain", "model_size@0.1"],
+            "none cannot stand beside model_size@0.1: all",
+        ),
         ([*RUN, "--constrain", "model_size@0"], r"must lie in \(0, 1\]"),
         ([*RUN, "--constrain", "model_size@1.5"], r"must lie in \(0, 1\]"),
         ([*RUN, "--constrain", "train_time<=1"], r"the smallest reachable value is 542.231 s"),
@@ -452,3 +456,15 @@ def test_a_reader_that_goes_fails_no_run(closed: str, arguments: list[object], c
         assert process.stdout is not None
         (process.stderr if closed == "err" and process.stderr else process.stdout).close()
         assert process.wait() == code
+
+
+def test_a_budget_too_small_for_one_evaluation_is_said_by_run_and_report(nasbench: Command, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    asked = ["--method", "random", "--method", "local", "--bench", "nb201-cifar10", "--budget-seconds", 60]
+    done = nasbench("run", *asked, "--seeds", 5, "--store", store)
+    assert done.code == 0
+    assert "10 runs computed, 0 evaluations" in done.out
+    assert "notice: no run has an evaluation: the budget is too small for one, or every run failed" in done.err
+    told = nasbench("report", store, "--out", tmp_path / "report")
+    assert (told.code, told.err) == (0, "")
+    assert "No run has an evaluation: the budget is too small for one, or every run failed" in told.out

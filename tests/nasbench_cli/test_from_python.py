@@ -73,3 +73,12 @@ def test_a_script_that_forgets_that_processes_import_it_is_refused_and_stores_no
     assert (done.returncode, done.stdout) == ((0, "10\n") if guarded else (1, ""))
     assert ('such a call belongs below `if __name__ == "__main__":`' in done.stderr) == (not guarded)
     assert any((tmp_path / "store").glob("random.*.parquet")) == guarded
+
+
+def test_what_is_no_path_of_a_store_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"a store is the path of a folder, not \['a', 'b'\]; several stores are several"
+    ):
+        front.report(["a", "b"])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a store is the path of a folder, not 3"):
+        front.run(**ASKED, store=3)

@@ -371,6 +371,12 @@ def test_what_a_broken_plugin_does_at_import_disturbs_nobody(command: Command) -
     assert summaries["wrong-syntax"].endswith("(nasbench_wrong.py:3)")
     assert summaries["no-class"] == "cannot be loaded: method 'no-class' has the wrong type 'int'"
     assert "cannot be loaded" not in summaries["careful"]
+    for ask in ("show", "check"):  # the name in a file that cannot be loaded is not known
+        asked = command(ask, "my-method")
+        assert asked.returncode == 2
+        assert "unknown" in asked.stderr
+        assert "(these cannot be loaded: " in asked.stderr
+        assert "wrong-syntax: SyntaxError: " in asked.stderr
     done = command("run", "--method", "exits-at-import", "--bench", "toy")
     assert (done.returncode, done.stderr.count("\n")) == (2, 2)  # what it prints, and the sentence
     assert "importing" not in done.stdout

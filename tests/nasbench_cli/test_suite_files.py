@@ -56,7 +56,7 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
     [
         ("methods = [\nrandom]", r"is not TOML: .*line 2"),
         ('methods = ["random"]\nbenchs = ["nb201-cifar10"]', r"line 2: benchs: unknown key .*did you mean benchmarks"),
-        ('methods = ["random"]', "benchmarks: must be a list with at least one item, each text in .quotes."),
+        ('methods = ["random"]', "lacks the key benchmarks: a list with at least one item, each text in .quotes."),
         (
             'methods = "random"\nbenchmarks = ["nb201-cifar10"]',
             r"line 1: methods: must be a list with at least one item, each text",
@@ -85,6 +85,15 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
         (
             WHOLE + "\n[[grid]]\nseeds = 1\nmethods = ['darts']",
             r"line 6: methods: darts cannot run on nb201-cifar10: .*; --without darts leaves it out",
+        ),
+        (
+            WHOLE + "constraints = [['none', 'model_size@0.1']]",
+            r"line 3: constraints: must be a list with at least one item, each text",
+        ),
+        (WHOLE + "constraints = ['none+model_size@0.1']", r"line 3: constraints: .*malformed"),
+        (
+            'benchmarks = ["nb201-cifar10"]\nmethods = ["random", "local"]\nlabels = { local = "random" }',
+            "line 3: labels: would call two methods 'random'",
         ),
         (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
         (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be above 0"),
