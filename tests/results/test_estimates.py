@@ -213,3 +213,7 @@ def test_pairs_of_few_methods_lend_little(methods: int, lent: float) -> None:
 def test_rounding_lends_no_degrees_of_freedom() -> None:
     strata = Strata(np.full(2, 0.6), np.array([1e-32, 0.0]), np.full(2, 8))
     assert strata.estimate(np.full(2, 0.5), least=0.5).freedom == pytest.approx(14)
+
+
+def test_a_value_without_an_error_differs_from_one_half_or_does_not() -> None:
+    assert [Estimate(value, 0.0, 4.0).p() for value in (0.3, 0.5, 0.7)] == [0.0, 1.0, 0.0]

@@ -243,3 +243,11 @@ def test_the_horizon_is_the_shortest_median_duration(filled: Fill) -> None:
         for run, seconds in zip(runs[make_setup(method)], durations, strict=True):
             run.columns["finished"][:] = seconds
     assert load_all(filled(runs)).horizons.tolist() == [5.0]
+
+
+def test_a_test_metric_that_no_incumbent_has_is_no_row(filled: Fill) -> None:
+    setting = dataclasses.replace(SETTING, held_out=("time",))
+    runs = [make_run(seed, [3.0]) for seed in range(3)]
+    for run in runs:
+        run.columns["metrics"][:, 1] = np.nan
+    assert len(summaries.held_out(load_all(filled({make_setup(setting=setting): runs})))) == 0
