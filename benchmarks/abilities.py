@@ -110,7 +110,8 @@ class Oracle(NamedTuple):
     feasible_share: float
     """Share of the table's (configuration, repetition) pairs that satisfy the constraints, in [0, 1]."""
     median: float
-    """Median objective of all feasible repetitions: the typical result of one random feasible evaluation."""
+    """Median objective of all feasible repetitions, which have equal weights: the typical result of a random feasible
+    evaluation where configurations have the same number of them."""
     best_mean: float
     """Best mean objective of the configurations whose mean metrics satisfy the constraints; NaN where there is none."""
     worst_mean: float

@@ -124,7 +124,8 @@ def _peers(benchmark: Benchmark) -> tuple[Benchmark, ...]:
 
 
 def _same_space(one: Benchmark, other: Benchmark) -> bool:
-    if Knowledge.of(other) is None or other.search_space != one.search_space or other.name == one.name:
+    spaces = (one.search_space or one.family, other.search_space or other.family)
+    if Knowledge.of(other) is None or spaces[0] != spaces[1] or other.name == one.name:
         return False
     mine, theirs = _space(one), _space(other)
     metrics = {metric.name for metric in other.metrics}

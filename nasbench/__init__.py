@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -293,13 +294,14 @@ def report(
     for store in stores:
         _check_path(store)
     opened = opened_stores(stores, several(against))
-    return write(opened, with_own_baseline(request, opened), is_current)
+    written = write(opened, with_own_baseline(request, opened), is_current)
+    for notice in dict.fromkeys(notice for store in opened for notice in store.notices):
+        warnings.warn(notice, stacklevel=2)  # such as of a damaged file that was set aside
+    return written
 
 
 def _check_path(store: object) -> None:
     """Raises UsageError for what is no path."""
-    import os
-
     from nasbench.benchmarks import UsageError
 
     if not isinstance(store, str | os.PathLike):

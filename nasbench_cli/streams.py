@@ -46,7 +46,7 @@ def name_output() -> None:
     """From now on an OSError of standard output has the filename `OUTPUT`; where its reader has gone, `ReaderGone`."""
     out = sys.stdout
     raw = _Naming(out.fileno())
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), out.encoding, out.errors, line_buffering=raw.isatty())
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), out.encoding, "backslashreplace", line_buffering=raw.isatty())
 
 
 class _Stream(io.RawIOBase):

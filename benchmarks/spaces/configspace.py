@@ -79,6 +79,7 @@ def write(space: Space) -> str:
             raise UsageError(f"{name} has different values in different architectures: use different names")
     default = space.values(space.sample(np.random.default_rng(0)))  # ConfigSpace wants a default that is allowed
     clauses: list[Clause] = space.scope.clauses if isinstance(space, Program) else []
+    clauses = [clause for clause in clauses if {root.name for root in clause.roots} <= set(names)]  # may be active
     facts = {
         "name": None,
         "hyperparameters": [_facts(h, default.get(h.name)) for h in flat.hyperparameters],

@@ -132,7 +132,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
     def _columns(self) -> list[NDArray[np.number]]:
         """One array of shape (rows,) per hyper-parameter: categories as numbers, all other values scaled to [0, 1]."""
         return [
-            column.astype(np.int16) if isinstance(h, Categorical) else _scaled(h, column)
+            column.astype(np.int32) if isinstance(h, Categorical) else _scaled(h, column)
             for h, column in zip(self.hyperparameters, self.points.T, strict=True)
         ]
 
@@ -195,9 +195,9 @@ class ListedChoices(ListedSpace, blockwise=True):
         return nearest
 
     @cached_property
-    def _choices(self) -> NDArray[np.int16]:
+    def _choices(self) -> NDArray[np.int32]:
         """The transposed points, shape (hyper-parameters, rows): contiguous columns are ten times faster."""
-        return np.ascontiguousarray(self.points.T, dtype=np.int16)
+        return np.ascontiguousarray(self.points.T, dtype=np.int32)
 
     def as_sequence(self) -> RowWalk:
         """The view for methods that choose one value after the other, each among the values of the remaining rows."""

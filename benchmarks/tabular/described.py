@@ -14,6 +14,7 @@ import pandas as pd
 from nasbench.benchmarks.metrics import LARGEST, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import Problems, UsageError
+from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.frames import (
     check_column,
@@ -212,12 +213,16 @@ def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple
         column = entry.setdefault("column", entry["name"])
         if PLACE not in column:
             continue
-        pattern = re.escape(column).replace(re.escape(PLACE), "([1-9][0-9]*)")
-        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in header) if match}))
-        if not epochs:
+        pattern = re.escape(column).replace(re.escape(PLACE), "(0*[1-9][0-9]*)")
+        matches = [match for match in (re.fullmatch(pattern, name) for name in header) if match]
+        named = {int(match[1]): match[0] for match in matches}
+        if not named:
             raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
+        if len(named) < len(matches):
+            raise UsageError(f"two columns are called {column} with the same number there (metric {entry['name']})")
+        epochs = tuple(sorted(named))
         levels.add(epochs)
-        entry["columns"] = [column.replace(PLACE, str(epoch)) for epoch in epochs]
+        entry["columns"] = [named[epoch] for epoch in epochs]
         entry["column"] = entry["columns"][-1]
     if len(levels) > 1:
         raise UsageError(f"the metrics of {spec} with a column per epoch have different epochs")
@@ -285,7 +290,14 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
 def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.ndarray:
     """The coordinates of all rows along one hyper-parameter (see `spaces.flat`)."""
     if isinstance(h, Float | Integer):
-        return column.to_numpy(np.float64)
+        numbers = column.to_numpy(np.float64)
+        bad = pd.Series((numbers < h.low) | (numbers > h.high) | (isinstance(h, Integer) & (numbers % 1 != 0)))
+        if bad.any():
+            raise UsageError(
+                f"{column.name} is {column[bad.to_numpy()].iloc[0]!r} in row {row_of(bad)} of {data}, which is not "
+                f"among its values: {values_text(h)}"
+            )
+        return numbers
     choices = column.map({value: i for i, value in enumerate(h.values)})
     if choices.isna().any():
         bad = column[choices.isna()].iloc[0]

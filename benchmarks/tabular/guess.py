@@ -188,6 +188,8 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         lines += [("epoch", epoch, "")] if epoch else []
         if roles.epoch and (is_score or pd.Series(first).mean() < pd.Series(values).mean()):
             lines.append(("curve", True, "its value at every epoch counts"))
+        elif roles.epoch and column.meaning == "seconds":
+            lines.append(("", None, "? it does not rise with the epochs: are these the seconds of one epoch?"))
         entries[column.name] = [*lines, *_remarks(column)]
     return entries
 

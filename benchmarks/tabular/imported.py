@@ -185,7 +185,9 @@ class ImportedTable(TabularBenchmark, blockwise=True):
                     values[:, :, cost] *= epochs / last
                 for source, name in enumerate(recorded):
                     values[:, :, self.column(name)] = self.curves[:, :, place, source]
-            return values[:, :, kept]
+            # A repetition is drawn among the first ones: those that have a value at this level.
+            order = np.argsort(~np.isfinite(values[:, :, 0]), axis=1, kind="stable")
+            return np.take_along_axis(values, order[:, :, None], axis=1)[:, :, kept]
 
         return TabularBenchmark(
             f"{self.name}@{epochs}",

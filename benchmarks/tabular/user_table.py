@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
@@ -57,6 +58,8 @@ def read_table(data: Path, spec: Path) -> TableData:
                 ends["place"]
             ]
     _check_values(values, metrics, data)
+    if curves is not None and cost in (names := [metrics[m].name for m in along]):
+        _check_seconds(cost, curves[:, :, :, names.index(cost)], np.isfinite(values[:, :, 0]), data)
     _check_absent(values, metrics[0], space, facts, data, spec)
     return TableData(
         facts["name"],
@@ -145,6 +148,18 @@ def _check_values(values: Array, metrics: list[Metric], data: Path) -> None:
                 f"{metric.name} of {data} differs between repetitions of a configuration: it is not known before "
                 "training, so leave cheap out"
             )
+
+
+def _check_seconds(cost: str, curves: Array, trained: NDArray[np.bool_], data: Path) -> None:
+    """Raises UsageError if a cost per epoch does not count the seconds since the beginning of each training."""
+    seconds = curves[trained]
+    if not (np.isfinite(seconds) & (seconds >= 0)).all():
+        raise UsageError(f"the cost {cost} of {data} must be a number of seconds from 0 at every epoch of a training")
+    if seconds.shape[1] > 1 and ((np.diff(seconds) < 0).any() or not (np.diff(seconds) > 0).any()):
+        raise UsageError(
+            f"the cost {cost} of {data} must count the seconds since the beginning of a training, and it does not rise "
+            "with the epochs: add the epochs up, or leave its curve out"
+        )
 
 
 def _check_absent(

@@ -41,6 +41,7 @@ class Resident:
         self, splits: dict[str, Split], flip: bool, device: torch.device, layout: str = "channels-last"
     ) -> None:
         mean, spread = _moments(splits["train"].images)
+        spread = np.where(spread > 0, spread, 1.0)  # of a colour channel that is the same everywhere
         self.device, self._flip, self._layout = device, flip, layout
         self._scale = torch.tensor(1 / spread, dtype=torch.float32, device=device)
         self._shift = torch.tensor(-mean / spread, dtype=torch.float32, device=device)

@@ -13,6 +13,7 @@ import click
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets
+from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import asked_suite, default_store, takes_data_dir, takes_grid, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, expand
@@ -60,6 +61,8 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     costs = Costs(store)
     rows = [_Estimate(p, costs.of(p), len(set(p.seeds) & stored.get(p.setup.id, {}).keys())) for p in planned]
     facts = _facts(rows, costs.bytes_a_row)
+    if store is not None:
+        say_notices(store)
     if as_json:
         click.echo(json.dumps(_without_nan(facts), indent=2))
         return

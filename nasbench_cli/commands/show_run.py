@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from nasbench.benchmarks import UsageError, label, parse_constraints
+from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.suites import method_label
 from nasbench.results import Store
@@ -54,5 +55,6 @@ def show_run(
 
         write_single(page, single.write(*run).encode())
     click.echo(describe(*run))
+    say_notices(run[0])
     for path in filter(None, (svg, page)):
         click.echo(f"written: {path}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from nasbench.benchmarks import abilities, open_benchmark
+from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.benchmarks.training.faults import DeviceLost
@@ -124,6 +124,11 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     """
     setup = batch.planned.setup
     benchmark = open_benchmark(setup.bench)
+    if benchmark.checksum != setup.data:  # in another process, on another machine, or since a table was imported again
+        raise UsageError(
+            f"the data of {setup.bench} are not those that the command began with ({benchmark.checksum}, not "
+            f"{setup.data}): give the command again once they are settled"
+        )
     with cleaned():
         abilities.make_ready(benchmark)
         with suppress(Exception):  # the runs will meet it too, and record it

@@ -64,6 +64,9 @@ def run_block(
     needed = [benchmark.places[objective.name] for objective in objectives]
     if not (usable(benchmark, metrics).all() and np.isfinite(metrics[:, needed]).all()):
         return None
+    logs = [place for objective, place in zip(objectives, needed, strict=True) if objective.log]
+    if len(objectives) > 1 and (metrics[:, logs] <= 0).any():
+        return None
     costs = benchmark.costs(metrics)
     asks, workers, started, finished = schedule(costs, setup.workers)
     metrics, held, block = metrics[asks], held[asks], block[asks]

@@ -45,6 +45,9 @@ def asked_report(
 
     A repeatable option is one text or several. Raises UsageError for a value that is not understood.
     """
+    for option, text in (("baseline", baseline), ("metric", metric), ("score", score), ("protocol", protocol)):
+        if text is not None and not isinstance(text, str):
+            raise UsageError(f"{option} must be text, not {text!r}")
     formats = [name for text in several(format) for name in text.split(",")]
     strange = [name for name in formats if name not in FORMATS]
     if strange:

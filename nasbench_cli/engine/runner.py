@@ -8,9 +8,9 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import index, itemgetter
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from nasbench.cli.engine.workers import (
     SimulatedWorkers,
     Workers,
     row_of,
+    with_objectives,
 )
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Row, Setup, Trajectory
@@ -65,7 +66,7 @@ def run(
 
     Raises Diverged if the method does not propose again what the journal holds.
     """
-    began, columns, failure = _now(), None, ""
+    began, start, columns, failure = datetime.now(UTC), monotonic(), None, ""
     log: tuple[Logged, ...] = ()
     with cleaned():
         if isinstance(benchmark, TabularBenchmark):
@@ -73,12 +74,13 @@ def run(
         if columns is None:
             columns, failure, log = _run_loop(setup, spec, benchmark, bounds, journal, *_streams(setup, seed))
     pass_on_noted()
-    return Trajectory(seed, columns, failure, began, _now(), log)
+    ended = began + timedelta(seconds=monotonic() - start)  # the clock of the machine may be set meanwhile
+    return Trajectory(seed, columns, failure, _text(began), _text(ended), log)
 
 
 def died(setup: Setup, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:
     """The trajectory of a run whose process died: the evaluations that are known, and a failed row with the reason."""
-    now, metrics = _now(), len(setup.metrics)
+    now, metrics = _text(datetime.now(UTC)), len(setup.metrics)
     closing = _closing(rows, max((row.finished for row in rows), default=0.0), reason, metrics)
     return Trajectory(seed, to_columns([*rows, closing], metrics), reason, now, now)
 
@@ -116,18 +118,21 @@ def _run_loop(
 ) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
     workers: Workers
+    objectives = abilities.objectives(benchmark, setup.objectives)
     if journal is None:
         workers = SimulatedWorkers(benchmark)
     else:
         known = tuple(bound for bound in bounds if bound.metric.cheap and not setup.train_infeasible)
-        workers = LiveWorkers(benchmark, journal, bounds, known)
-    objectives = abilities.objectives(benchmark, setup.objectives)
+        workers = LiveWorkers(benchmark, journal, bounds, known, objectives)
     search = _Search(setup, benchmark, bounds, objectives, workers, seeds)
     failure = ""
     log: tuple[Logged, ...] = ()
     try:
         state = None if journal is None else journal.state("method")
+        begin = perf_counter()
         method = built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
+        if setup.charge_thinking and journal is None:  # on the wall clock it is already
+            method.unpaid += perf_counter() - begin
         try:
             search.loop(method)
         except (MethodFailed, _BudgetTooLarge) as error:
@@ -175,7 +180,7 @@ class _Search:
         self.rows: list[Row] = []
         self.means: list[tuple[float, ...]] = []
         """The means of every metric of each row's configuration, with several objectives; NaN if unknown."""
-        self._objectives = [benchmark.places[metric.name] for metric in objectives]
+        self._objectives = objectives
         self._several = len(objectives) > 1
         self._benchmark, self._space, self._workers, self._seeds = benchmark, benchmark.space, workers, seeds
         self._fidelity, self._highest, self._whole = benchmark.fidelity, benchmark.highest, benchmark.highest.work
@@ -292,12 +297,9 @@ class _Search:
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
+        if self._several and pending.level == self._highest:
+            evaluation = with_objectives(self._benchmark, evaluation, self._objectives)
         metrics, status, reason = row_of(evaluation), evaluation.status, evaluation.reason
-        if self._several and status == "ok" and pending.level == self._highest:
-            unknown = [place for place in self._objectives if not math.isfinite(metrics[place])]
-            if unknown:
-                reason = f"{self._benchmark.metrics[unknown[0]].name} is {metrics[unknown[0]]}, and it is an objective"
-                status, metrics = "failed", (math.nan,) * self._metrics
         feasible = status == "ok" and self._satisfies(metrics)
         level, is_lower = pending.level.work, not metrics[0] >= self._incumbent  # the first incumbent is NaN
         is_incumbent = feasible and (level > self._top or (level == self._top and is_lower))
@@ -374,5 +376,5 @@ class _Search:
         return now if now >= self._charged else self._charged
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")

@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, Protocol
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.contract import Status
-from nasbench.benchmarks.metrics import LARGEST, Values
+from nasbench.benchmarks.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, where
 from nasbench.benchmarks.tabular import TabularBenchmark
@@ -130,8 +130,9 @@ class LiveWorkers:
         journal: Journal,
         bounds: tuple[Bound, ...],
         refused_by: tuple[Bound, ...],
+        objectives: tuple[Metric, ...] = (),
     ) -> None:
-        self._benchmark, self._journal = benchmark, journal
+        self._benchmark, self._journal, self._objectives = benchmark, journal, objectives
         self._bounds, self._refused_by = bounds, refused_by
         self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
@@ -172,6 +173,8 @@ class LiveWorkers:
             # interrupted side by side share that time, which an answer before this one may have put on the clock.
             self._origin -= max(evaluation.cost - (ended - self._origin - pending.started), 0.0)
         finished = self._told = max(ended - self._origin, self._told)
+        if pending.level == self._benchmark.highest:  # before it is recorded: --retry-failed repeats what failed
+            evaluation = with_objectives(self._benchmark, evaluation, self._objectives)
         configuration = self._benchmark.space.to_json(pending.configuration)
         _, cost, status, reason, curve = evaluation
         feasible = is_feasible(evaluation, self._bounds)
@@ -328,6 +331,22 @@ def attempt(
     except BaseException as error:
         reason = explained(error)
     return Evaluation(_nothing(benchmark), cost, status, reason)
+
+
+def with_objectives(benchmark: Benchmark, evaluation: Evaluation, objectives: Sequence[Metric]) -> Evaluation:
+    """A full evaluation; failed if one of several objectives has no value, or no logarithm if it counts by it."""
+    if evaluation.status != "ok" or len(objectives) < 2:
+        return evaluation
+    for objective in objectives:
+        value = evaluation.metrics[objective.name]
+        if not math.isfinite(value):
+            reason = f"{objective.name} is {value}, and it is an objective"
+        elif objective.log and value <= 0:
+            reason = f"{objective.name} is {value:g}, and it is an objective that counts by its logarithm"
+        else:
+            continue
+        return Evaluation(_nothing(benchmark), evaluation.cost, "failed", reason)
+    return evaluation
 
 
 def usable(benchmark: TabularBenchmark, metrics: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -126,14 +126,17 @@ class _Prepared:
         return "".join("l" if self.are_words[i] else "r" for i in chosen)
 
     def head(self, chosen: Sequence[int]) -> str:
-        return " & ".join(escape(self.columns[i]) for i in chosen) + r" \\"
+        return _apart(" & ".join(escape(self.columns[i]) for i in chosen)) + r" \\"
 
 
 def _prepared(shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[np.bool_] | None) -> _Prepared:
     columns = [str(column) for column in shown.columns]
     are_words = [column in text_columns for column in columns]
     cells = [
-        [escape(value) if is_word and column != "margin" else _mixed(_number(value)) for value, is_word, column in row]
+        [
+            _margin(value) if column == "margin" else escape(value) if is_word else _mixed(_number(value))
+            for value, is_word, column in row
+        ]
         for row in (zip(map(str, row_), are_words, columns, strict=True) for row_ in shown.to_numpy().tolist())
     ]
     if bold is not None:
@@ -153,7 +156,18 @@ def _captioned(name: str, caption: str, number: int, parts: int) -> str:
 
 
 def _lines(chosen: Sequence[int], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [" & ".join(row[i] for i in chosen) + r" \\" for row in rows]
+    return [_apart(" & ".join(row[i] for i in chosen)) + r" \\" for row in rows]
+
+
+def _apart(row: str) -> str:
+    """A row that is no argument of the command before it: a bracket or a star would be one."""
+    return "{}" + row if row.startswith(("[", "*")) else row
+
+
+def _margin(text: str) -> str:
+    """A probability with its interval, and the name of the other method."""
+    value, over, name = text.partition(" over ")
+    return _mixed(_number(value)) + escape(over + name)
 
 
 def escape(text: object) -> str:

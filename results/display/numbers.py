@@ -13,7 +13,7 @@ def number(value: float, digits: int = 4) -> str:
 
 def fixed(value: float, digits: int = 2) -> str:
     """A number with `digits` digits after the point."""
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+    return "-" if math.isnan(value) else f"{value:z.{digits}f}"
 
 
 def p_value(value: float) -> str:

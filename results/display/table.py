@@ -67,7 +67,7 @@ class Table:
     def csv(self) -> str:
         """Comma-separated values in full precision; NaN is empty. Text that looks like a formula is escaped."""
         texts = self.data.select_dtypes(exclude=["number", "bool"])
-        return self.data.assign(**texts.map(inert)).to_csv(index=False, lineterminator="\n")
+        return self.data.assign(**texts.map(inert)).rename(columns=inert).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
         """Floats in booktabs style, with caption and label (`latex.floats`)."""
@@ -99,9 +99,10 @@ class Table:
 
     def markdown(self) -> str:
         """A pipe table."""
-        cells = self._cells(lambda text: f"**{text}**", lambda text: text.replace("|", "\\|"))
+        cells = self._cells(lambda text: f"**{text}**", _plain_in_markdown)
         rules = ["---" if column in _TEXT else "---:" for column in self.shown.columns]
-        return "\n".join("| " + " | ".join(row) + " |" for row in [[*self.shown.columns], rules, *cells])
+        heads = [_plain_in_markdown(str(column)) for column in self.shown.columns]
+        return "\n".join("| " + " | ".join(row) + " |" for row in [heads, rules, *cells])
 
     def text(self, width: int = 80, short: Mapping[str, str] | None = None) -> str:
         """Text for a terminal: aligned columns, one heading line per setting, bold as ANSI codes.
@@ -191,6 +192,11 @@ def _cut(text: str, width: int) -> str:
 def _padded(column: str, text: str, width: int, bold: bool) -> str:
     padded = text.ljust(width) if column in _TEXT else text.rjust(width)
     return click.style(padded, bold=True) if bold else padded
+
+
+def _plain_in_markdown(text: str) -> str:
+    """Text that is neither a border of a table nor in italics."""
+    return text.replace("|", "\\|").replace("*", "\\*")
 
 
 def inert(value: object) -> object:

@@ -64,7 +64,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     """
     import moocore
 
-    if len(metrics) != 2:
+    if len(set(metrics)) != 2 or len(metrics) != 2:
         raise StoreError("the part pareto needs two metrics, for example --part pareto:x-valid-error,latency")
     known = sorted({name for _, f in subject.fragments for name in f.setup.metrics})
     for name in metrics:

@@ -28,6 +28,8 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
     manifest = out / _MANIFEST
     try:
         out.mkdir(parents=True, exist_ok=True)
+        for path in list(disk.scratch(out)):
+            path.unlink(missing_ok=True)
         earlier = _earlier(manifest)
         _note(manifest, sorted({*earlier, *contents}))
         for name, content in contents.items():
@@ -43,7 +45,8 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
 def refuse_strange(out: Path) -> None:
     """Raises StoreError if a folder holds other files than an earlier report."""
     try:
-        if out.exists() and any(out.iterdir()) and not (out / _MANIFEST).exists():
+        left = {*disk.scratch(out)} if out.is_dir() else set()  # of a report that was killed
+        if out.exists() and any(path not in left for path in out.iterdir()) and not (out / _MANIFEST).exists():
             raise StoreError(f"{out} is neither empty nor an earlier report: choose another folder")
     except OSError as error:
         raise _unwritable(out, error) from None

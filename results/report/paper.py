@@ -9,7 +9,7 @@ from nasbench.results.display.latex import escape
 from nasbench.results.display.look import looks
 from nasbench.results.display.table import Table
 from nasbench.results.parts import answer, baseline, pairs, questions, settings, standing, targets, wilcoxon
-from nasbench.results.parts.citation import protocol, tests
+from nasbench.results.parts.citation import commands, protocol, tests
 from nasbench.results.parts.part import Subject
 from nasbench.results.report.files import slug
 from nasbench.results.report.text import without_tags
@@ -158,6 +158,10 @@ def _overview(subject: Subject, facts: str, command: str, items: list[_Item]) ->
         "## Which number answers which question",
         "",
         *asked,
+        "",
+        "## The commands that computed the runs",
+        "",
+        *(f"    {command}" for command in commands(subject)),
         "",
     ]
     return without_tags("\n".join(lines))

@@ -21,6 +21,8 @@ _WORKER = "nasbench"
 BEGINNING = f'{{"op_code":0,"worker_id":"{_WORKER}","study_name":'.encode()
 """The first bytes of every file of `studies`."""
 
+_LATEST = 2e11  # seconds of a run that a date can be after, some six thousand years
+
 
 def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> bytes:
     """A file of Optuna's journal storage (`JournalFileBackend`, `optuna-dashboard FILE`) with all runs of a report.
@@ -91,7 +93,7 @@ def _trials(run: RunRecord, rows: Sequence[dict[str, Any]], objectives: Sequence
 
     configurations = [json.loads(row["configuration"] or "{}") for row in rows]
     spaces = _distributions(configurations)
-    begin = datetime.fromisoformat(run.began or "1970-01-01")
+    begin = datetime.fromisoformat(run.began or "1970-01-01T00:00:00+00:00")
     trials = []
     for row, configuration in zip(rows, configurations, strict=True):
         done = row["status"] == "ok"
@@ -108,7 +110,7 @@ def _trials(run: RunRecord, rows: Sequence[dict[str, Any]], objectives: Sequence
             system_attrs={"constraints": [0.0 if row["feasible"] else 1.0]},
         )
         trial.datetime_start, trial.datetime_complete = (
-            begin.replace(tzinfo=None) + timedelta(seconds=row[end]) for end in ("started", "finished")
+            begin + timedelta(seconds=min(row[end], _LATEST)) for end in ("started", "finished")
         )
         trials.append(trial)
     return trials

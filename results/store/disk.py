@@ -77,6 +77,9 @@ class Irregular(OSError):
         super().__init__(errno.EINVAL, "not a regular file", str(path))
 
 
+_MOST_AT_ONCE = 1 << 30  # bytes: Linux writes at most some 2 GiB by one call
+
+
 class ShortWrite(OSError):
     """Only a part of the data was written."""
 
@@ -129,8 +132,11 @@ def write(path: Path, data: Data) -> None:
 
 def write_all(handle: int, data: Data, path: Path) -> None:
     """Writes all data. Raises OSError if only a part was written."""
-    if system.write(handle, data) != memoryview(data).nbytes:
-        raise ShortWrite(path)
+    whole = memoryview(data).cast("B")
+    for start in range(0, max(1, len(whole)), _MOST_AT_ONCE):
+        part = whole[start : start + _MOST_AT_ONCE]
+        if system.write(handle, part) != len(part):
+            raise ShortWrite(path)
 
 
 def scratch(folder: Path) -> Iterator[Path]:

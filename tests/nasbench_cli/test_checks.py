@@ -382,4 +382,4 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "test_example.py")]
     done = subprocess.run(tests, capture_output=True, text=True, check=False, env=environment, cwd=source)
     assert done.returncode == 0, done.stdout
-    assert "49 passed" in done.stdout
+    assert "50 passed" in done.stdout

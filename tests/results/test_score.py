@@ -209,7 +209,7 @@ def test_the_scores_stand_side_by_side_with_what_changes(lucky: Store, tmp_path:
     assert changed[["verdict_unseen", "verdict_mean", "verdict_observed"]].to_numpy().tolist() == [[-1, 1, 1]]
     text = text_of(tmp_path / "out")
     assert "with the score, verdicts on 1 of 1 pair change" in text
-    assert "| lucky | sound | 0.00* | 1.00* | 1.00* |" in text
+    assert r"| lucky | sound | 0.00\* | 1.00\* | 1.00\* |" in text
     left = pd.read_csv(tmp_path / "out" / "score-left.csv")
     assert left.to_numpy().tolist() == [["toy", 1.0, 12]]
 

@@ -80,7 +80,7 @@ function show(runs) {
   figure.querySelector("svg")?.remove();
   figure.prepend(drawn(runs, title));
   const steps = chosen.steps.map((row) => chosen.evaluations[row]);
-  output.append(make("h3", steps.length ? "Steps of the incumbent" : "Nothing feasible was found"), area(table(steps, setup.objective)));
+  if (!setup.several) output.append(make("h3", steps.length ? "Steps of the incumbent" : "Nothing feasible was found"), area(table(steps, setup.objective)));
   const all = make("details");
   const count = chosen.evaluations.length;
   all.append(make("summary", count > MOST ? `The first ${MOST} of ${count} evaluations` : `All ${count} evaluations`));

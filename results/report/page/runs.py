@@ -99,7 +99,8 @@ def _entry(store: Store, fragment: Fragment, method: int) -> dict[str, Any]:
         "spec": setup.method,
         "bench": setup.bench,
         "constraint": setup.constraint,
-        "objective": f"{setup.setting.objective}{unit}",
+        "objective": setup.objectives[0] if setup.objectives else f"{setup.setting.objective}{unit}",
+        "several": bool(setup.objectives),
         "seeds": [run.seed for run in fragment.runs],
     }
 
@@ -119,6 +120,8 @@ def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
     objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
     lengths = [span.stop - span.start for span in spans]
     starts = np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0]  # a run may have no evaluation
+    if fragment.setup.objectives:  # the share of the hypervolume is no value of an objective
+        incumbent = np.full(len(incumbent), np.nan)
     has_one = ~np.isnan(incumbent)
     new = has_one.copy()
     new[1:] &= ~has_one[:-1] | (incumbent[1:] != incumbent[:-1])

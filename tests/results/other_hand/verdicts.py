@@ -77,7 +77,8 @@ def rows(report: Report, asked: Sequence[Asked], share: float) -> dict[tuple[str
         if here:
             p_new |= moderated(report, {i: (asked[i].pair, estimates[i]) for i in here}, asked[here[0]].places)
     held = dict(zip(p_new, holm([max(p_new[i], p[i]) for i in p_new], share), strict=True))
-    p_new_holm = {i: max(value, moderated_p(estimates[i], 0.0, 0.0)) for i, value in held.items()}  # of its interval
+    # At least the p of its interval, and that on these benchmarks.
+    p_new_holm = {i: max(value, moderated_p(estimates[i], 0.0, 0.0), p_holm[i]) for i, value in held.items()}
     alike = [max(outside(alone(space)) for space in e.over(LEVELS[0][1])) for e in estimates]
     p_alike = dict(zip(tested, holm([alike[i] for i in tested]), strict=True))
     on_average = dict(zip(tested, holm([outside(estimates[i]) for i in tested]), strict=True))
