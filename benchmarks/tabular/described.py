@@ -294,7 +294,7 @@ def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.nd
         bad = pd.Series((numbers < h.low) | (numbers > h.high) | (isinstance(h, Integer) & (numbers % 1 != 0)))
         if bad.any():
             raise UsageError(
-                f"{column.name} is {column[bad.to_numpy()].iloc[0]!r} in row {row_of(bad)} of {data}, which is not "
+                f"{column.name} is {numbers[bad][0]:.7g} in row {row_of(bad)} of {data}, which is not "
                 f"among its values: {values_text(h)}"
             )
         return numbers

@@ -25,6 +25,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from nasbench.benchmarks.training import training  # noqa: E402
+from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 
 
 def opened(name: str) -> ImageBenchmark:
@@ -311,3 +312,11 @@ def test_an_attempt_that_ran_out_of_memory_is_paid_once(tmp_path: Path, monkeypa
     found = bench.measure(configuration, 0, bench.highest, tmp_path / "a.state")
     assert (found.status, len(calls)) == ("ok", 2)
     assert found.cost <= perf_counter() - begin
+
+
+def test_a_colour_channel_that_is_the_same_everywhere_is_no_hindrance() -> None:
+    images = np.zeros((6, 8, 8, 3), np.uint8)
+    images[..., :2] = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 2))
+    splits = {name: Split(images, np.arange(6) % 2) for name in ("train", "val", "test")}
+    resident = Resident(splits, False, torch.device("cpu"))
+    assert all(bool(torch.isfinite(scale).all()) for scale in (resident._scale, resident._shift))

@@ -359,3 +359,11 @@ def test_a_text_where_a_number_is_due_is_one_sentence() -> None:
     for wrong in ("abc", "0.5", True, None):
         with pytest.raises(UsageError, match=r"rate cannot be .*; allowed: \[0.0, 1.0\]"):
             space.from_values({"rate": wrong, "op": "b"})
+
+
+def test_a_choice_may_have_more_values_than_two_bytes_count() -> None:
+    count = 40_000
+    points = np.array([(value, other) for value in range(count) for other in (0, 1)], np.int32)
+    space = listed([Ordinal("a", tuple(range(count))), Categorical("b", ("x", "y"))], points)
+    assert space.neighbours(70_000)[:1] != [70_000]
+    assert 70_001 in space.neighbours(70_000)
