@@ -301,3 +301,17 @@ def test_an_integer_that_decides_on_others_keeps_its_scale() -> None:
     program = Program(lambda: siso_repeat(lambda: dropout(D([0.1, 0.5])), integer(1, 8, log=True, name="depth")))
     (depth,) = (h for h in program.as_flat().hyperparameters if h.name == "depth")
     assert depth == Ordinal("depth", tuple(range(1, 9)), log=True)
+
+
+def test_a_clause_about_what_is_never_there_is_not_written() -> None:
+    """No configuration can have h: ConfigSpace could not read a clause about it."""
+    program = read(
+        '{"hyperparameters": [{"name": "a", "type": "categorical", "choices": ["x"]}, '
+        '{"name": "b", "type": "categorical", "choices": [0, 1]}, '
+        '{"name": "h", "type": "categorical", "choices": [0, 1]}], '
+        '"conditions": [{"type": "EQ", "child": "h", "parent": "a", "value": "y"}], '
+        '"forbiddens": [{"type": "EQUALS", "name": "h", "value": 1}]}'
+    )
+    written = write(program)
+    assert "h" not in {entry["name"] for entry in json.loads(written)["hyperparameters"]}
+    assert count(read(written)) == count(program) == 2

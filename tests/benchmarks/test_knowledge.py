@@ -183,3 +183,13 @@ def test_a_constraint_is_carried_over_by_the_share_of_what_is_known() -> None:
             lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
         first = Knowledge(own, [bound]).portfolio(1)
     assert first == (SPACE.configuration(10 + int(np.argsort(others[10:, 1])[4])),)
+
+
+def test_tables_without_a_search_space_are_no_other_tasks_of_each_other() -> None:
+    """Each is on a space of its own family: the same data under another name would be the answer itself."""
+    with ExitStack() as lent:
+        for name in ("alone", "stranger"):
+            own = table(name, values_of(1))
+            own.family, own.search_space = name, ""
+            lent.enter_context(BENCHMARKS.lent(name, partial(lambda own: own, own)))
+        assert Knowledge(open_benchmark("alone")).tasks == ()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import batches
 from nasbench.cli.engine.batches import compute, cut
@@ -93,3 +95,12 @@ def test_an_error_of_the_harness_after_a_third_partys_method_is_its_failed_run(
     assert [(trajectory.seed, len(trajectory)) for trajectory in trajectories] == [(3, 1)]
     assert trajectories[0].failure.startswith("the process is not sound after this method: RuntimeError: somebody")
     assert notices == []
+
+
+def test_runs_are_not_computed_on_other_data_than_the_command_began_with() -> None:
+    """Else they would be stored under a checksum that is not theirs."""
+    grid = Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(evals=3))
+    (planned,) = expand([grid])
+    stale = replace(planned, setup=replace(planned.setup, data="sha256:0"))
+    with pytest.raises(UsageError, match="the data of nb201-cifar10 are not those that the command began with"):
+        list(compute(Batch(stale, (0,)), Path()))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -468,3 +469,12 @@ def test_a_budget_too_small_for_one_evaluation_is_said_by_run_and_report(nasbenc
     told = nasbench("report", store, "--out", tmp_path / "report")
     assert (told.code, told.err) == (0, "")
     assert "No run has an evaluation: the budget is too small for one, or every run failed" in told.out
+
+
+def test_an_output_that_lacks_a_letter_gets_its_number(tmp_path: Path) -> None:
+    """Files are in place by then: the letter must not make an error of the command."""
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "nasbench", "show", "hyperband"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u03b7" in done.stdout  # eta

@@ -30,7 +30,7 @@ from nasbench.cli.engine.block import schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import EvaluationSeeds
-from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation
+from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation, Problem
 from nasbench.results import Row, Setup, Trajectory
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import SETTING, rows, toy_run
@@ -399,3 +399,14 @@ def test_values_that_another_benchmark_measured_are_read_by_their_names() -> Non
     found = toy_run(benchmark=Passes(), evals=1).columns
     assert found["objective"].tolist() == [3.0]
     assert found["metrics"].tolist() == [[3.0, 7.0]]
+
+
+def test_a_constructor_is_thinking_that_can_be_charged() -> None:
+    class Slow(toys.Careful):
+        def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+            time.sleep(0.05)
+            super().__init__(problem, rng)
+
+    charged, free = (toy_run(Slow, evals=2, charge_thinking=charge).columns["started"] for charge in (True, False))
+    assert charged[0] >= 0.05
+    assert free[0] == 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from numpy.random import Generator
 
 import nasbench
-from nasbench.benchmarks import Evaluation, Level, UsageError, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, Level, Metric, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import plan, runner, shares
 from nasbench.cli.engine.keys import asked_grid
@@ -20,6 +21,7 @@ from nasbench.methods import Method, Observation, Problem
 from nasbench.results import Setup, Store, StoreError, Trajectory
 from nasbench.results.hypervolumes import Front
 from nasbench.results.report.single_run import describe
+from nasbench.results.store.journal import Journal
 from tests.nasbench_cli.toys import Spec, Toy
 
 OBJECTIVES = ("x-valid-error", "latency")
@@ -217,3 +219,35 @@ def test_a_setting_of_several_objectives_is_in_shares_that_are_missed() -> None:
     assert known is not None
     assert (setting.oracle, setting.worst, setting.score_oracle, setting.score_worst) == (0.0, 1.0, 0.0, 1.0)
     assert setting.median == 1 - known.median
+
+
+class Vague(Holed):
+    """A live benchmark whose size is unknown, or has no logarithm, for some configurations."""
+
+    name, kind = "toy-vague", "live"
+    metrics = (Metric("loss", ""), Metric("size", "MB"))
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        evaluation = super().measure(configuration, seed, upto, state)
+        return evaluation._replace(metrics={**evaluation.metrics, "size": -1.0}) if configuration[2] < 3 else evaluation
+
+
+def test_the_journal_says_that_an_evaluation_without_an_objective_has_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else --retry-failed would find nothing to repeat."""
+    toy = Vague()
+    monkeypatch.setattr(plan, "open_benchmark", lambda name: toy)
+    grid = asked_grid(methods=["random"], benchmarks=["nb201-cifar10"], evals=20, seeds=1, objectives=["loss", "size"])
+    (made,) = expand([grid])
+    path = tmp_path / "run.jsonl"
+    with closing(Journal(path, "id")) as journal:
+        columns = runner.run(made.setup, 0, Spec(Told), toy, made.bounds, journal).columns
+    digits = [json.loads(text) for text in columns["configuration"]]
+    failed = [own["digit1"] < 5 or own["digit2"] < 3 for own in digits]
+    assert any("has no logarithm" in reason or "by its logarithm" in reason for reason in columns["reason"])
+    assert (columns["status"] == "failed").tolist() == failed
+    assert any(failed)
+    with closing(Journal(path, "id")) as journal:
+        assert [record.status == "failed" for record in journal.records] == failed
+        assert not any(record.feasible for record, bad in zip(journal.records, failed, strict=True) if bad)

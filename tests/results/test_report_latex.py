@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from nasbench.results.display.latex import breaking, floats
+from nasbench.results.display.table import Table
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from tests.results.conftest import Fill, make_run, make_setup
@@ -153,3 +154,15 @@ def test_long_tables_compile_in_one_column(tmp_path: Path) -> None:
     shown = pd.DataFrame({"method": [f"m_{i}" for i in range(200)], "x": ["1e-5"] * 200})
     text = breaking("long", "Long & more", shown, WORDS, None)
     assert compiled(tmp_path, "{article}", "booktabs,longtable", text) == ""
+
+
+def test_a_row_that_begins_with_a_bracket_or_a_star_is_no_argument() -> None:
+    shown = pd.DataFrame({"method": ["[1] TPE", "*RS*", "plain"], "rank": ["1", "2", "3"]})
+    lines = Table("t", "T", "", shown, shown).latex().splitlines()
+    assert [line[:6] for line in lines if " & " in line] == ["method", "{}[1] ", "{}*RS*", "plain "]
+
+
+def test_the_name_beside_a_margin_is_text() -> None:
+    shown = pd.DataFrame({"where": ["x"], "margin": ["0.60 (0.55-0.65) over a$b_50%:lr=1e-05"]})
+    text = Table("t", "T", "", shown, shown).latex()
+    assert r"over a\$b\_50\%:lr=1e-05" in text

@@ -208,3 +208,9 @@ def test_a_part_of_a_training_is_on_no_front(filled: Fill) -> None:
     store = filled({make_setup("a", setting=replace(SETTING, highest=9)): parts})
     found = fronts(subject_of(store), ["valid-error", "time"])
     assert {seed: front.tolist() for (_, _, seed), front in found.points.items()} == {0: [[2.0, 9.0]], 1: []}
+
+
+def test_a_metric_has_no_front_with_itself(filled: Fill, tmp_path: Path) -> None:
+    compared = filled({make_setup(method): [make_run(s, [3.0, 2.0 + s]) for s in range(5)] for method in "ab"})
+    with pytest.raises(StoreError, match="the part pareto needs two metrics"):
+        report.write([compared], Request(tmp_path / "out", optional=("pareto:time,time",)))

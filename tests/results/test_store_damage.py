@@ -274,3 +274,12 @@ def test_a_folder_whose_path_is_no_text_is_refused(tmp_path: Path) -> None:
     (folder / "_plans").mkdir(parents=True)
     with pytest.raises(StoreError, match="its path is not UTF-8 text"):
         Store.open(folder)
+
+
+def test_what_one_call_of_the_system_cannot_write_is_written_by_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "_MOST_AT_ONCE", 3)
+    disk.write(tmp_path / "x", b"0123456789")
+    disk.write(tmp_path / "empty", b"")
+    assert ((tmp_path / "x").read_bytes(), (tmp_path / "empty").read_bytes()) == (b"0123456789", b"")
