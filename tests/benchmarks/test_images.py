@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -15,7 +16,11 @@ from nasbench.benchmarks import BenchmarkSpec, UsageError, abilities, parse_cons
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
 from nasbench.benchmarks.images.datasets import Dataset, Split, reduced
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.trainable import SPACES
+from nasbench.benchmarks.spaces.language.choices import forbid
+from nasbench.benchmarks.spaces.language.combinators import siso_sequential
+from nasbench.benchmarks.spaces.language.graph import D, Part
+from nasbench.benchmarks.spaces.language.layers import classifier, conv_norm_relu
+from nasbench.benchmarks.spaces.trainable import SPACES, Frame, WrittenSpace
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods import METHODS, Problem
 from tests.conftest import Lend
@@ -320,3 +325,20 @@ def test_a_colour_channel_that_is_the_same_everywhere_is_no_hindrance() -> None:
     splits = {name: Split(images, np.arange(6) % 2) for name in ("train", "val", "test")}
     resident = Resident(splits, False, torch.device("cpu"))
     assert all(bool(torch.isfinite(scale).all()) for scale in (resident._scale, resident._shift))
+
+
+def test_the_checksum_of_a_third_partys_space_changes_with_its_choices_and_its_clauses(lend: Lend) -> None:
+    def space(kernels: list[int], forbids: bool) -> Callable[[Frame], WrittenSpace]:
+        def network() -> Part:
+            chosen = [D(kernels, name=f"kernel{i}") for i in range(2)]
+            if forbids:
+                forbid(lambda a, b: a == b == 3, a=chosen[0], b=chosen[1])
+            return classifier(siso_sequential([conv_norm_relu(8, kernel) for kernel in chosen]), 10)
+
+        return lambda frame: WrittenSpace(network, frame)
+
+    found = set()
+    for kernels, forbids in (([3, 5], False), ([3, 5, 7], False), ([3, 5], True)):
+        lend(SPACES, "theirs", space(kernels, forbids))
+        found.add(ImageBenchmark(digits.DIGITS, "theirs").checksum)
+    assert len(found) == 3
