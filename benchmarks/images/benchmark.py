@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.images.datasets import Dataset, reduced
+from nasbench.benchmarks.images.datasets import Dataset, loaded, reduced
 from nasbench.benchmarks.images.validity import caution, evidence
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.repeatability import Repeatable
@@ -271,7 +271,7 @@ def on_device(dataset: Dataset, images: int, side: int, layout: str) -> Resident
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
-    return Resident(reduced(dataset.load(), images, side), dataset.flip, training.device(), layout)
+    return Resident(reduced(loaded(dataset), images, side), dataset.flip, training.device(), layout)
 
 
 def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.registry import Registry
 
 SIDE = 28
@@ -61,6 +62,22 @@ class Dataset:
     """Where the images are, for people, as the end of a sentence; not used for files of MedMNIST."""
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """ZO-DARTS++'s S, M and L, as bounds on `parameters_paper` of networks with 16 channels in the first stage."""
+
+
+def loaded(dataset: Dataset) -> dict[str, Split]:
+    """The splits of a data set. Raises UsageError if they are not what the data set says of itself."""
+    splits = dataset.load()
+    for name, count in dataset.counts.items():
+        images, labels = splits[name].images, splits[name].labels
+        shape = (count, dataset.side, dataset.side, dataset.channels)
+        if images.shape != shape or images.dtype != np.uint8:
+            raise UsageError(
+                f"{name} of {dataset.name} has images of shape {images.shape} and type {images.dtype}, and it states "
+                f"{shape} and uint8"
+            )
+        if labels.shape != (count,) or not ((labels >= 0) & (labels < dataset.classes)).all():
+            raise UsageError(f"{name} of {dataset.name} needs {count} labels from 0 to {dataset.classes - 1}")
+    return splits
 
 
 def reduced(splits: dict[str, Split], images: int, side: int) -> dict[str, Split]:

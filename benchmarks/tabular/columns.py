@@ -37,7 +37,10 @@ def read(
     chosen = {name: "a metric" for name in wanted or header if name != key}
     frame = read_columns(data, {key: "the key"} | chosen, {key}, header)
     if not wanted:
-        chosen = {n: w for n, w in chosen.items() if n != "index" and pd.api.types.is_numeric_dtype(frame[n])}
+        for name in chosen:
+            _refuse_text(frame[name], data)
+        numbers = [n for n in chosen if n != "index" and pd.api.types.is_numeric_dtype(frame[n])]
+        chosen = {n: chosen[n] for n in numbers if not pd.api.types.is_bool_dtype(frame[n])}
     if not chosen:
         raise UsageError(f"{data} has no column of numbers beside {key}")
     rows = _rows(table, frame[key], data)
@@ -49,6 +52,18 @@ def read(
     for number, name in enumerate(chosen):
         values[rows, number] = numbers_of(frame, {"column": name}, data)
     return Columns(metrics, values, digest_of(table.space))
+
+
+def _refuse_text(column: pd.Series[Any], data: Path) -> None:
+    """Raises UsageError for a column of numbers in which some cells are text: it would be left out."""
+    if pd.api.types.is_numeric_dtype(column):
+        return
+    is_text = pd.to_numeric(column, errors="coerce").isna() & column.notna()
+    if 0 < is_text.sum() < len(column) / 2:
+        raise UsageError(
+            f"{column.name} of {data} is {column[is_text].iloc[0]!r} in row {row_of(is_text)}, and a number in most "
+            "rows: leave that cell empty, or name the columns to add with --column"
+        )
 
 
 def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarray:

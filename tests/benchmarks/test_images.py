@@ -14,7 +14,7 @@ import pytest
 
 from nasbench.benchmarks import BenchmarkSpec, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
-from nasbench.benchmarks.images.datasets import Dataset, Split, reduced
+from nasbench.benchmarks.images.datasets import Dataset, Split, loaded, reduced
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.combinators import siso_sequential
@@ -342,3 +342,23 @@ def test_the_checksum_of_a_third_partys_space_changes_with_its_choices_and_its_c
         lend(SPACES, "theirs", space(kernels, forbids))
         found.add(ImageBenchmark(digits.DIGITS, "theirs").checksum)
     assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"counts": {"train": 99, "val": 5, "test": 5}}, "train of theirs has images of shape .* and it states"),
+        ({"side": 16}, "has images of shape"),
+        ({"classes": 2}, "train of theirs needs 5 labels from 0 to 1"),
+        ({}, ""),
+    ],
+)
+def test_images_are_what_their_data_set_states(change: dict[str, Any], said: str) -> None:
+    split = Split(np.zeros((5, 8, 8, 1), np.uint8), np.array([0, 1, 2, 1, 0]))
+    facts = {"counts": dict.fromkeys(("train", "val", "test"), 5), "side": 8, "channels": 1, "classes": 3} | change
+    theirs = replace(digits.DIGITS, name="theirs", load=lambda: dict.fromkeys(("train", "val", "test"), split), **facts)
+    if not said:
+        assert len(loaded(theirs)) == 3
+        return
+    with pytest.raises(UsageError, match=said):
+        loaded(theirs)
