@@ -255,7 +255,7 @@ def test_options_out_of_range_are_refused(text: str, said: str) -> None:
 
 def test_too_many_choices_are_refused() -> None:
     space = GridSpace([Categorical("a", tuple(range(300)))])
-    with pytest.raises(UsageError, match="at most 256 choices, and a has 300"):
+    with pytest.raises(UsageError, match="at most 256 choices, also of a number that others depend on, and a has 300"):
         TPE(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0))
 
 

@@ -362,3 +362,13 @@ def test_up_to_thirty_two_values_are_levels() -> None:
     for count, levels in ((32, 32), (33, 0)):
         for h in (Ordinal("x", tuple(range(count))), Integer("x", 1, count)):
             assert one(h).packed.sizes.tolist() == [levels]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bandwidth_is_scotts_of_the_values_and_the_middle_of_the_range(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z, count = np.sort(rng.uniform(0, 2, 6)), rng.integers(0, 4, 6)
+    values = np.sort([*np.repeat(z, count), 3.0])  # the range is [-1, 7]: its middle lies beyond the values
+    quarters = np.quantile(values, [0.25, 0.75])
+    width = 1.059 * min((quarters[1] - quarters[0]) / 1.34, values.std(ddof=1)) * len(values) ** -0.2
+    assert compiled.bandwidth(count, z, -1.0, 7.0, 1e-9) == pytest.approx(width)

@@ -94,7 +94,7 @@ class Unsteady(Levelled):
         (Eager, "which was not told, is at work, has failed"),
         (Swapped, "with another configuration"),
         (Backwards, "up to level epochs 3, but it has reached epochs 3"),
-        (Unsteady, r"the same tells lead to .* at level epochs \d+ and .* at level epochs \d+ as proposal"),
+        (Unsteady, r"the same tells led to .* at level epochs \d+ and .* at level epochs \d+ as proposal"),
     ],
 )
 def test_a_method_that_trains_as_it_may_not_is_found(method: type[Careful], sentence: str, lend: Lend) -> None:
