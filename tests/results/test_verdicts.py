@@ -483,3 +483,16 @@ def test_p_on_new_tasks_is_at_least_that_on_these_where_some_pairs_say_nothing_a
     (known,) = (pair for pair in pairs if pair.shared.known)
     assert len(pairs) == 13
     assert max(known.shared.p(), known.these.p()) / CONSTRAINTS < known.p_these == known.p_new
+
+
+def test_a_clear_winner_is_in_no_sense_equal_and_its_benchmarks_are_counted(filled: Fill) -> None:
+    """It wins on two benchmarks, ties on one, and loses on one."""
+    ends = {"w1": (1.0, 2.0), "w2": (1.0, 2.0), "even": (1.0, 1.0), "lost": (2.0, 1.0)}
+    values: Values = {
+        m: {("x", bench, "none"): [end[k] + s / 1000 for s in range(12)] for bench, end in ends.items()}
+        for k, m in enumerate("ab")
+    }
+    pair = compared(filled, values).overall.pair(0, 1)
+    assert pair is not None
+    assert (pair.wins, pair.ties, pair.losses, pair.units) == (2, 1, 1, 4)
+    assert (pair.is_equivalent, pair.is_equivalent_on_average) == (False, False)
