@@ -93,7 +93,7 @@ def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
     for p in keywords:
         if p.default is p.empty or hints.get(p.name) not in _PARSERS:
             raise UsageError(
-                f"option {p.name} of {item.__name__} needs a default and one of the types int, float, str, bool"
+                f"option {p.name!r} of {item.__name__} needs a default and one of the types int, float, str, bool"
             )
     return {p.name: (hints[p.name], p.default) for p in keywords}
 

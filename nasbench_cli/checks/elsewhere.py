@@ -37,7 +37,8 @@ def digests(pairs: Sequence[tuple[str, str]], environment: Mapping[str, str]) ->
         check=False,
     )
     if process.returncode:
-        raise Failed(f"another process fails: {(process.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+        reason = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise Failed(f"another process fails: {reason.removeprefix(f'{Failed.__module__}.{Failed.__qualname__}: ')}")
     return process.stdout.split()
 
 

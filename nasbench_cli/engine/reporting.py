@@ -57,7 +57,7 @@ def asked_report(
         checkpoints = ",".join(map(str, points))
     _refuse_shared({"--out": _path(out), "--paper": _path(paper), "--ioh": _path(ioh), "--optuna": _path(optuna)})
     if figure_width is not None and paper is None:
-        raise UsageError("--figure-width is of the figures that --paper DIR writes: give --paper too")
+        raise UsageError("--figure-width sets the width of the figures that --paper DIR writes: give --paper too")
     pairs = list(label.items() if isinstance(label, Mapping) else map(_label, several(label)))
     if not all(isinstance(word, str) for pair in pairs for word in pair):
         raise UsageError(f"a label maps a method to its short name, both texts, not {dict(pairs)}")

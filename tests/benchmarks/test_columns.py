@@ -241,9 +241,7 @@ def test_columns_do_not_move_to_other_configurations_when_a_table_is_imported_ag
 def test_a_column_of_numbers_with_a_word_in_it_is_not_left_out_in_silence(few: Path) -> None:
     table, text = open_table("nb201-cifar10"), few.read_text()
     few.write_text(text.replace(",0.125,1,x", ",timeout,1,x"))
-    with pytest.raises(
-        UsageError, match=r"phone of .* is 'timeout' in row 2, and a number in most rows"
-    ):
+    with pytest.raises(UsageError, match=r"phone of .* is 'timeout' in row 2, and a number in most rows"):
         columns.read(table, few, "cell")
     found = columns.read(table, few, "cell", ("fridge",))
     assert [metric.name for metric in found.metrics] == ["fridge"]
