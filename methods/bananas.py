@@ -205,7 +205,7 @@ def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset
     words = tokenizer(space)
     if encoding == "values" or not isinstance(space, AsGraph):
         return lambda configuration: frozenset(words(configuration))
-    if isinstance(space, AsScalars):
+    if isinstance(space, AsScalars) and space.as_scalars(space.sample(np.random.default_rng(0))):
         return lambda configuration: frozenset((*_paths(space.as_graph(configuration)), *words(configuration)))
     return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
 

@@ -294,10 +294,11 @@ def report(
     for store in stores:
         _check_path(store)
     opened = opened_stores(stores, several(against))
-    written = write(opened, with_own_baseline(request, opened), is_current)
-    for notice in dict.fromkeys(notice for store in opened for notice in store.notices):
-        warnings.warn(notice, stacklevel=2)  # such as of a damaged file that was set aside
-    return written
+    try:
+        return write(opened, with_own_baseline(request, opened), is_current)
+    finally:
+        for notice in dict.fromkeys(notice for store in opened for notice in store.notices):
+            warnings.warn(notice, stacklevel=2)  # such as of a damaged file that was set aside
 
 
 def _check_path(store: object) -> None:

@@ -43,7 +43,10 @@ def drop_unwritable_errors() -> None:
 
 
 def name_output() -> None:
-    """From now on an OSError of standard output has the filename `OUTPUT`; where its reader has gone, `ReaderGone`."""
+    """From now on an OSError of standard output has the filename `OUTPUT`; where its reader has gone, `ReaderGone`.
+
+    Letters that its encoding lacks are written as their numbers (`\\u03b7`): files may be in place by then.
+    """
     out = sys.stdout
     raw = _Naming(out.fileno())
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), out.encoding, "backslashreplace", line_buffering=raw.isatty())

@@ -132,7 +132,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
     def _columns(self) -> list[NDArray[np.number]]:
         """One array of shape (rows,) per hyper-parameter: categories as numbers, all other values scaled to [0, 1]."""
         return [
-            column.astype(np.int32) if isinstance(h, Categorical) else _scaled(h, column)
+            column.astype(smallest_integers(column)) if isinstance(h, Categorical) else _scaled(h, column)
             for h, column in zip(self.hyperparameters, self.points.T, strict=True)
         ]
 
@@ -195,9 +195,9 @@ class ListedChoices(ListedSpace, blockwise=True):
         return nearest
 
     @cached_property
-    def _choices(self) -> NDArray[np.int32]:
+    def _choices(self) -> NDArray[np.integer]:
         """The transposed points, shape (hyper-parameters, rows): contiguous columns are ten times faster."""
-        return np.ascontiguousarray(self.points.T, dtype=np.int32)
+        return np.ascontiguousarray(self.points.T, dtype=smallest_integers(self.points))
 
     def as_sequence(self) -> RowWalk:
         """The view for methods that choose one value after the other, each among the values of the remaining rows."""
@@ -308,6 +308,11 @@ def listed(hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]
     if len(choices) == len(hyperparameters):
         return ListedChoices(choices, points)
     return ListedSpace(hyperparameters, points)
+
+
+def smallest_integers(numbers: NDArray[np.number]) -> type[np.int16] | type[np.int32]:
+    """The integers of the fewest bytes that hold these, which are not negative."""
+    return np.int16 if numbers.max(initial=0) < 2**15 else np.int32
 
 
 def _key(point: Array) -> bytes:

@@ -291,13 +291,16 @@ def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.nd
     """The coordinates of all rows along one hyper-parameter (see `spaces.flat`)."""
     if isinstance(h, Float | Integer):
         numbers = column.to_numpy(np.float64)
-        bad = pd.Series((numbers < h.low) | (numbers > h.high) | (isinstance(h, Integer) & (numbers % 1 != 0)))
+        rounding = 1e-6 * max(abs(h.low), abs(h.high)) if isinstance(h, Float) else 0.0  # of single precision
+        outside = (numbers < h.low - rounding) | (numbers > h.high + rounding)
+        bad = pd.Series(outside | (isinstance(h, Integer) & (numbers % 1 != 0)))
         if bad.any():
             raise UsageError(
-                f"{column.name} is {numbers[bad][0]:.7g} in row {row_of(bad)} of {data}, which is not "
+                f"{column.name} is {numbers[bad][0]:.9g} in row {row_of(bad)} of {data}, which is not "
                 f"among its values: {values_text(h)}"
             )
-        return numbers
+        clipped: np.ndarray = np.clip(numbers, h.low, h.high)
+        return clipped
     choices = column.map({value: i for i, value in enumerate(h.values)})
     if choices.isna().any():
         bad = column[choices.isna()].iloc[0]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.listed import ListedSpace, listed
+from nasbench.benchmarks.spaces.listed import ListedSpace, listed, smallest_integers
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
@@ -86,7 +86,7 @@ def _space(described: Described, data: Path, spec: Path) -> tuple[FiniteSpace, n
     if kind == ListedSpace.table_kind:
         points, rows = np.unique(np.stack(coordinates, axis=1), axis=0, return_inverse=True)
         if points.dtype.kind == "i":
-            points = points.astype(np.int16 if points.max() < 2**15 else np.int32)
+            points = points.astype(smallest_integers(points))
         return listed(hyperparameters, points), rows.ravel()
     choices = [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)]
     try:

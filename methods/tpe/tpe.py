@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("nasbench")
 _MOST_CANDIDATES = 100_000
-_MOST_CHOICES = 256  # of one categorical hyper-parameter: its table of kernels has the square of this
+_MOST_CHOICES = 256  # of a hyper-parameter with a table of kernels, which has the square of this
 _CANDIDATES = 24  # per metric (the paper, the scripts and Optuna)
 _CTPE_PAPER = (
     "S. Watanabe and F. Hutter. c-TPE: Tree-structured Parzen Estimator with Inequality Constraints for Expensive "

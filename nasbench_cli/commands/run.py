@@ -125,7 +125,8 @@ def compute(session: Session, executor: Executor, folder: Path) -> bool:
             f"stored in {folder}"
         )
     if computed and not evaluations:
-        click.echo("notice: no run has an evaluation: the budget is too small for one, or every run failed", err=True)
+        why = "the budget is too small for one, or every run failed"
+        click.echo(f"notice: none of these runs has an evaluation: {why}", err=True)
     say_notices(session.store)
     failures, absent = session.outcome()
     say_failures([(p.setup.method, p.setup.bench, p.setup.constraint, record) for p, record in failures])

@@ -54,7 +54,9 @@ def show_run(
         from nasbench.results.report.page import single
 
         write_single(page, single.write(*run).encode())
-    click.echo(describe(*run))
-    say_notices(run[0])
+    try:
+        click.echo(describe(*run))
+    finally:
+        say_notices(run[0])  # such as of a damaged file that was set aside, perhaps with this run
     for path in filter(None, (svg, page)):
         click.echo(f"written: {path}")

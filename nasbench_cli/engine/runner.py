@@ -132,7 +132,7 @@ def _run_loop(
         begin = perf_counter()
         method = built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
         if setup.charge_thinking and journal is None:  # on the wall clock it is already
-            method.unpaid += perf_counter() - begin
+            search.charge(perf_counter() - begin)
         try:
             search.loop(method)
         except (MethodFailed, _BudgetTooLarge) as error:
@@ -213,6 +213,10 @@ class _Search:
             return known(metric, configuration)
 
         return replace(problem, known=paid)
+
+    def charge(self, seconds: float) -> None:
+        """Puts seconds on the clock with the next ask: those of the method's constructor."""
+        self._fees += seconds
 
     def loop(self, method: Method) -> None:
         while True:

@@ -68,8 +68,11 @@ def _sentences(comparison: Comparison) -> list[str]:
         by_spaces.setdefault(tuple(tuned_on(comparison, method)), []).append(name)
     return [
         f"Defaults of {listed(names)} were chosen on {listed(list(spaces))}, "
-        + (f"{len(spaces)} of the {len(comparison.spaces)} search spaces" if len(comparison.spaces) > 1 else "the one")
-        + " here: verdicts on these are in sample."
+        + (
+            f"{len(spaces)} of the {len(comparison.spaces)} search spaces here: verdicts on these are in sample."
+            if len(comparison.spaces) > 1
+            else "the only search space here: verdicts on it are in sample."
+        )
         for spaces, names in by_spaces.items()
         if spaces
     ]

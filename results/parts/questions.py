@@ -16,6 +16,7 @@ from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
 from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, sharing
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.verdicts import Pair
 
@@ -77,7 +78,10 @@ def _significant(comparison: Comparison) -> str:
     name, other = (called(comparison, overall, m) for m in (next_best.a, next_best.b))
     ahead = [p for p in overall.tested if leader in (p.a, p.b)]
     told, also = (sum(getattr(p, kind) != 0 for p in ahead) for kind in ("verdict", "verdict_new"))
-    sure = "significant" if next_best.verdict else "not significant"
+    sure = "not tested"
+    if not np.isnan(next_best.p_these):
+        sure = f"{p_is(next_best.p_these)} on these benchmarks (Holm), "
+        sure += "significant" if next_best.verdict else "not significant"
     new = f" and from {also or 'none'} of them on new tasks" if overall.unit else ""
     firsts = _halves(comparison)
     of_halves = listed(sorted({called(comparison, overall, m) for m in firsts}))
@@ -87,7 +91,7 @@ def _significant(comparison: Comparison) -> str:
         else "either half of the seeds alone puts the same method first"
     )
     return (
-        f"{name} against {other}, the next by rank: {p_is(next_best.p_these)} on these benchmarks (Holm), {sure}. "
+        f"{name} against {other}, the next by rank: {sure}. "
         f"{name} differs significantly from {told or 'none'} of {count(len(ahead), 'other method')} on these "
         f"benchmarks{new}; {halves}."
     )
@@ -157,6 +161,13 @@ def _next(comparison: Comparison) -> Pair:
     return pair
 
 
+def _ends(pair: Pair) -> str:
+    """The interval of a pair on these benchmarks."""
+    if not pair.these.known:
+        return f"no interval: fewer than {FEWEST} common seeds in some setting"
+    return f"95 % CI {interval(pair.interval)}"
+
+
 def _how_much(comparison: Comparison) -> str:
     pair = _next(comparison)
     ours, theirs = (called(comparison, comparison.overall, m) for m in (pair.a, pair.b))
@@ -166,7 +177,7 @@ def _how_much(comparison: Comparison) -> str:
     )
     return (
         f"A run of {ours} beats one of {theirs}, the next by rank, with probability {fixed(pair.these.value)} "
-        f"(95 % CI {interval(pair.interval)}; 0.50 would be a tie){effect}."
+        f"({_ends(pair)}; 0.50 would be a tie){effect}."
     )
 
 
@@ -178,13 +189,16 @@ def _how_sure(comparison: Comparison) -> str:
         f" On new tasks {also or 'none'} of them {'does' if also == 1 else 'do'}; there the probability of {ours} "
         f"against {theirs} has the 95 % CI {interval(pair.new.interval())} (t over {pair.unit}, "
         f"{pair.new.freedom:.0f} df)."
+        if pair.unit and pair.new.known
+        else ""
         if pair.unit
         else " One benchmark says nothing about new tasks."
     )
+    sure = "not tested" if np.isnan(pair.p_these) else p_is(pair.p_these)
     of = f"of {count(len(overall.tested), 'pair')} {'differs' if told == 1 else 'differ'}"
     return (
         f"{told} {of} significantly on these benchmarks (5 %, Holm). {ours} "
-        f"against {theirs}: {p_is(pair.p_these)}.{new} If all methods were equal, at most 5 % of such "
+        f"against {theirs}: {sure}.{new} If all methods were equal, at most 5 % of such "
         "reports would call any difference significant or any claim supported, over all tables with p together but "
         "Wilcoxon's and those that repeat a paper's tests."
     )

@@ -48,7 +48,10 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     if not better and not worse:
         if len(shared := sharing(overall)) > 1:
             names = listed([called(comparison, overall, m) for m in shared])
-            return f"{where} {names} share the lowest expected rank, and no method differs significantly from {first}."
+            return (
+                f"{where} {names} share the lowest expected rank, and no method differs significantly from {first}"
+                f"{omitted}."
+            )
         if not level:
             return f"{where} {first} has the lowest expected rank{omitted}."
         return f"{where} no method differs significantly from {first}, which has the lowest expected rank{omitted}."
@@ -81,7 +84,10 @@ def _new_in_brief(comparison: Comparison) -> str:
     overall = comparison.overall
     leader, pairs = overall.ranks[0], pairs_of_leader(overall)
     beaten = [pair for pair in pairs if pair.verdict_new == 1]
-    basis = min(beaten, key=_breadth) if beaten else max(pairs, key=_breadth)
+    known = [pair for pair in pairs if pair.shared.known or not pair.unit]
+    if not known:
+        return "This says nothing about new tasks."
+    basis = min(beaten, key=_breadth) if beaten else max(known, key=_breadth)
     if not basis.unit:
         return "One benchmark says nothing about new tasks."
     names = [called(comparison, overall, pair.b) for pair in beaten]

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from time import time
 
 from nasbench.results.errors import Interrupted, StoreError
 from nasbench.results.store import Store, disk
@@ -16,6 +17,7 @@ from nasbench.results.store import Store, disk
 _LOG = logging.getLogger("nasbench")
 _OF_THE_PATH = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SLUG = 150
+_LEFT = 3600.0  # seconds after which a temporary file is one that a killed report left
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
 
@@ -29,7 +31,8 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for path in list(disk.scratch(out)):
-            path.unlink(missing_ok=True)
+            if time() - path.stat().st_mtime > _LEFT:  # a younger one may be another report's
+                path.unlink(missing_ok=True)
         earlier = _earlier(manifest)
         _note(manifest, sorted({*earlier, *contents}))
         for name, content in contents.items():

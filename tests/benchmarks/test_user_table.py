@@ -543,3 +543,26 @@ epoch = 12
     assert abilities.at(table, 3).evaluate((0,), 0).metrics["valid-error@3"] == 18.0
     with pytest.raises(UsageError, match=r"two columns are called e_\{epoch\} with the same number there"):
         read_table(*write(csv.replace("e_02", "e_1"), spec))
+
+
+def test_a_number_in_single_precision_may_be_the_end_of_its_range(write: Write, tmp_path: Path) -> None:
+    spec = (
+        SPEC.split("[[hyper")[0].replace('repetition = "seed"\n', "")
+        + """space = "listed"
+[[hyperparameter]]
+name = "lr"
+kind = "float"
+values = [0.001, 0.1]
+[[metric]]
+name = "valid-error"
+direction = "minimise"
+split = "valid"
+[[metric]]
+name = "time"
+unit = "s"
+"""
+    )
+    frame = pd.DataFrame({"lr": np.float32([0.001, 0.01, 0.1]), "valid-error": [3.0, 2.0, 1.0], "time": 1.0})
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", write("", spec)[1])
+    assert table.space.points.max() == 0.1

@@ -465,7 +465,9 @@ def test_a_budget_too_small_for_one_evaluation_is_said_by_run_and_report(nasbenc
     done = nasbench("run", *asked, "--seeds", 5, "--store", store)
     assert done.code == 0
     assert "10 runs computed, 0 evaluations" in done.out
-    assert "notice: no run has an evaluation: the budget is too small for one, or every run failed" in done.err
+    assert (
+        "notice: none of these runs has an evaluation: the budget is too small for one, or every run failed" in done.err
+    )
     told = nasbench("report", store, "--out", tmp_path / "report")
     assert (told.code, told.err) == (0, "")
     assert "No run has an evaluation: the budget is too small for one, or every run failed" in told.out

@@ -126,5 +126,5 @@ def test_the_only_search_space_is_not_counted(filled: Callable[..., Store]) -> N
     part = exposure.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
     assert part is not None
     assert part.sentences == [
-        "Defaults of c-tpe were chosen on s1, the one here: verdicts on these are in sample.",
+        "Defaults of c-tpe were chosen on s1, the only search space here: verdicts on it are in sample.",
     ]

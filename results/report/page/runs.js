@@ -6,6 +6,7 @@ const section = document.getElementById("runs"), form = section.querySelector("f
 const [method, bench, constraint] = ["method", "bench", "constraint"].map((name) => form.elements[name]);
 const seeds = section.querySelector(".seeds"), figure = section.querySelector("figure"), output = section.querySelector(".run");
 const caption = figure.querySelector("figcaption");
+const lines = make("span", "Thick line: its incumbent; thin lines: the other seeds. ");
 const X0 = 56, X1 = 668, Y0 = 26, Y1 = 250, MOST = 1000; // the window in pixels; rows of a table
 let chosen = null;
 
@@ -77,6 +78,7 @@ function show(runs) {
     output.append(note);
     return;
   }
+  lines.hidden = setup.several;
   figure.querySelector("svg")?.remove();
   figure.prepend(drawn(runs, title));
   const steps = chosen.steps.map((row) => chosen.evaluations[row]);
@@ -160,7 +162,7 @@ function ticks(low, high) {
 form.hidden = false;
 form.addEventListener("change", () => choose());
 form.addEventListener("submit", (event) => event.preventDefault());
-caption.append("Dots: the chosen seed's evaluations, hollow if infeasible; those beyond the axis lie on its edge. Thick line: its incumbent; thin lines: the other seeds. ");
+caption.append("Dots: the chosen seed's evaluations, hollow if infeasible; those beyond the axis lie on its edge. ", lines);
 addEventListener("run-chosen", ({ detail }) => { // a click on a line of a chart
   if (fitting(["method", detail.method], ["bench", detail.bench], ["constraint", detail.constraint]).length) {
     for (const [select, value] of [[method, detail.method], [bench, detail.bench], [constraint, detail.constraint]]) { select.value = value; choose(); }
