@@ -15,7 +15,7 @@ _MOST_LINES = 8  # below a progress bar
 
 
 def look(store: Store, runs: Iterable[tuple[Setup, int]]) -> UnderWay:
-    """Those of some live runs that are under way at this moment, by the journals of their store."""
+    """The live runs among these that are under way at this moment, by the journals of their store."""
     store = Store(store.folder)  # a second instance: that of the session is used by another thread
     try:
         found = [run for run in begun(store.journals, runs) if not store.has(run.setup, run.seed)]
