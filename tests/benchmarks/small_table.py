@@ -1,5 +1,7 @@
 """A small table of a user's own, and its specification."""
 
+from pathlib import Path
+
 SPEC = """
 name = "mine"
 cost = "time"
@@ -37,3 +39,11 @@ CSV = """lr,act,seed,accuracy,test,time,size
 0.01,relu,1,0.7,0.4,5,-1
 0.1,tanh,1,0.6,0.5,6,30
 """
+
+
+def files(folder: Path, csv: str = CSV, spec: str = SPEC) -> tuple[Path, Path]:
+    """A table and its specification as files."""
+    data, toml = folder / "t.csv", folder / "spec.toml"
+    data.write_text(csv)
+    toml.write_text(spec)
+    return data, toml

@@ -3,18 +3,15 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import re
 import shutil
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 
 import click
 import pytest
 
 from nasbench.results import Store, StoreError
-from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import shortened
 from nasbench.results.report import report
 from nasbench.results.report.request import FORMATS, Request
@@ -497,37 +494,3 @@ def test_a_run_that_is_not_there_is_named_with_what_is(filled: Fill) -> None:
         describe(store, "random", "toy", "none", 5)
     nothing = filled({make_setup("a", bench="other"): [make_run(0, [1.0], [False])]})
     assert "No feasible evaluation among 1." in describe(nothing, "a", "other", "none", 0)
-
-
-def test_names_of_methods_are_plain_text_in_every_head(compared: Store, tmp_path: Path) -> None:
-    labels = {"random": "a|b", "evolution": "=EA"}
-    request = Request(tmp_path / "out", formats=("md", "csv"), labels=labels)
-    report.write([compared], request)
-    heads = (tmp_path / "out" / "medians.csv").read_text().splitlines()[0]
-    assert "'=EA" in heads
-    rows = (tmp_path / "out" / "report.md").read_text().splitlines()
-    tables = [(a, b) for a, b in pairwise(rows) if b.startswith("| ---")]
-    assert tables
-    assert all(len(re.findall(r"(?<!\\)\|", a)) == b.count("|") for a, b in tables)
-
-
-def test_what_a_killed_report_left_is_no_obstacle(compared: Store, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    left = out / f"..nasbench-report.{os.uname().nodename[:40]}.123.tmp"
-    left.write_text("half")
-    report.write([compared], Request(out, formats=("md",)))
-    assert left.exists()  # it may be that of another report, which is being written
-    os.utime(left, (0, 0))
-    report.write([compared], Request(out, formats=("md",)))
-    assert not left.exists()
-
-
-def test_no_rounded_number_is_minus_zero() -> None:
-    assert [fixed(value) for value in (-0.001, -0.005001, 0.0, -0.0, float("nan"))] == [
-        "0.00",
-        "-0.01",
-        "0.00",
-        "0.00",
-        "-",
-    ]
