@@ -184,3 +184,12 @@ def test_the_one_level_of_a_benchmark_without_a_fidelity_may_be_proposed() -> No
     found = toy_run(Whole, evals=3)
     assert found.failure == ""
     assert found.columns["status"].tolist() == ["ok"] * 3
+
+
+def test_a_level_is_refused_where_there_is_the_whole_evaluation_alone() -> None:
+    class Impatient(toys.Careful):
+        def ask(self) -> Proposal:  # type: ignore[override]
+            return Proposal((0, 0, 0, 0), Level(epochs=3))
+
+    failure = toy_run(Impatient).failure
+    assert "there is no level epochs 3; allowed: the whole evaluation" in failure

@@ -251,3 +251,9 @@ def test_a_test_metric_that_no_incumbent_has_is_no_row(filled: Fill) -> None:
     for run in runs:
         run.columns["metrics"][:, 1] = np.nan
     assert len(summaries.held_out(load_all(filled({make_setup(setting=setting): runs})))) == 0
+
+
+def test_fewer_than_five_values_have_no_interval_of_the_median_at_any_point() -> None:
+    low, high = summaries.median_interval(np.ones((4, 3)))
+    assert low.shape == high.shape == (3,)
+    assert np.isnan([low, high]).all()
