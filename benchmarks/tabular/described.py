@@ -291,8 +291,8 @@ def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.nd
     """The coordinates of all rows along one hyper-parameter (see `spaces.flat`)."""
     if isinstance(h, Float | Integer):
         numbers = column.to_numpy(np.float64)
-        rounding = 1e-6 * max(abs(h.low), abs(h.high)) if isinstance(h, Float) else 0.0  # of single precision
-        outside = (numbers < h.low - rounding) | (numbers > h.high + rounding)
+        rounding = 1e-6 if isinstance(h, Float) else 0.0  # of single precision, as a share of either end
+        outside = (numbers < h.low - rounding * abs(h.low)) | (numbers > h.high + rounding * abs(h.high))
         bad = pd.Series(outside | (isinstance(h, Integer) & (numbers % 1 != 0)))
         if bad.any():
             raise UsageError(

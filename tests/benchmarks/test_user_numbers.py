@@ -94,6 +94,7 @@ def test_seconds_of_single_epochs_are_no_cost_of_a_training(tmp_path: Path) -> N
         ("integer", "[1, 9]", "1 3 20", "lr is 20 in row 3"),
         ("integer", "[1, 9]", "1 1.5 3", "lr is 1.5 in row 2"),
         ("float", "[0.001, 0.1]", "0.01 0 0.1", "lr is 0 in row 2"),
+        ("float", "[1e-9, 1.0]", "0.01 0 1.0", "lr is 0 in row 2"),
         ("float", "[0.001, 0.1]", "0.01 0.02 0.1", ""),
     ],
 )
