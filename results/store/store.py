@@ -52,7 +52,7 @@ class Store:
         self.notices: list[str] = []
         """Problems with the folder's files so far, one sentence each."""
         self._lock = disk.Lock(self.folder / ".lock")
-        self._read_already: dict[Path, tuple[tuple[int, ...], Fragment]] = {}
+        self._read_already: dict[Path, tuple[tuple[int, ...], Any]] = {}
         self._columns: set[str] = set()  # metrics in the header
 
     @classmethod
@@ -108,7 +108,7 @@ class Store:
 
     def fragments(self) -> list[Fragment]:
         """All readable fragments, sorted by name; other files are set aside with a notice."""
-        return list(self._readable(self._entries(), self._fragment))
+        return list(self._readable(self._entries(), fragment.read))
 
     def runs(self) -> dict[str, dict[int, RunRecord]]:
         """All finished runs: id of the setup → seed → record."""
@@ -214,7 +214,7 @@ class Store:
         """The results of `read` on the readable files; other files are set aside or ignored with a notice."""
         for path in paths:
             try:
-                yield read(path)
+                yield self._unless_changed(path, read)
             except (Torn, disk.Irregular) as error:
                 self.set_aside(path, str(error) if isinstance(error, Torn) else "it is no regular file")
             except FileNotFoundError:
@@ -224,14 +224,15 @@ class Store:
                     raise
                 self._notice(f"{path} is ignored: it cannot be read ({error.strerror})")
 
-    def _fragment(self, path: Path) -> Fragment:
-        """A fragment, from a cache unless the file has changed."""
+    def _unless_changed(self, path: Path, read: Callable[[Path], T]) -> T:
+        """The result of `read` on a file, from a cache unless the file has changed."""
         facts = path.stat()
         stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
         known = self._read_already.get(path)
         if known is None or known[0] != stamp:
-            known = self._read_already[path] = stamp, fragment.read(path)
-        return known[1]
+            known = self._read_already[path] = stamp, read(path)
+        content: T = known[1]
+        return content
 
     def _of_log(self, f: Fragment, run: RunRecord, read: Callable[[Path, str], T]) -> T | None:
         """The result of `read` on a search log and its digest; if the log is damaged, the run is removed: None."""
@@ -254,7 +255,7 @@ class Store:
         return [self.folder / name for name in names]
 
     def _fragments_of(self, setup: Setup) -> list[Fragment]:
-        return list(self._readable(sorted(self.folder.glob(f"*.{setup.id}.*.parquet")), self._fragment))
+        return list(self._readable(sorted(self.folder.glob(f"*.{setup.id}.*.parquet")), fragment.read))
 
     def _search(self, setup: Setup, seed: int) -> Path:
         return self.folder / "_searches" / f"{setup.run_id(seed)}.parquet"
