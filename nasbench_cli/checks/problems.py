@@ -93,19 +93,9 @@ def _sampled(benchmark: Benchmark) -> dict[str, NDArray[np.float64]]:
     return {m.name: np.array([metrics.get(m.name, math.nan) for metrics in observed]) for m in benchmark.metrics}
 
 
-def _of_learnt(benchmark: Benchmark) -> list[Posed]:
-    learnt = _learnt(benchmark)
-    return [Posed(learnt)] if learnt else []
-
-
-def _of_known(benchmark: Benchmark) -> list[Posed]:
-    known = _known(benchmark)
-    return [Posed(known)] if known else []
-
-
-def _of_both(benchmark: Benchmark) -> list[Posed]:
-    learnt, known = _learnt(benchmark), _known(benchmark)
-    return [Posed((*learnt, *known))] if learnt and known else []
+def _of_all(*kinds: tuple[Bound, ...]) -> list[Posed]:
+    """The problem with all of these constraints; none if the benchmark has no metric for one kind."""
+    return [Posed(tuple(bound for bounds in kinds for bound in bounds))] if all(kinds) else []
 
 
 def _of_none_feasible(benchmark: Benchmark) -> list[Posed]:
@@ -122,9 +112,9 @@ def _of_failures(benchmark: Benchmark) -> list[Posed]:
 
 PROBLEMS: Mapping[str, Callable[[Benchmark], list[Posed]]] = {
     "searches without a constraint": lambda _: [Posed()],
-    "takes constraints that it must learn": _of_learnt,
-    "takes constraints that are known beforehand": _of_known,
-    "takes both kinds of constraint at once": _of_both,
+    "takes constraints that it must learn": lambda b: _of_all(_learnt(b)),
+    "takes constraints that are known beforehand": lambda b: _of_all(_known(b)),
+    "takes both kinds of constraint at once": lambda b: _of_all(_learnt(b), _known(b)),
     "goes on where nothing is feasible": _of_none_feasible,
     "lives with failed evaluations": _of_failures,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,8 +40,6 @@ from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, P
 from nasbench.results import Row, Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
-
-_LOG = logging.getLogger("nasbench")
 
 MAX_EVALUATIONS = 200_000
 """Largest number of evaluations of one run: a budget in seconds alone would otherwise not bound it."""

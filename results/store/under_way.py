@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from nasbench.results.store.fragment import Fragment, RunRecord
+from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.fragment import record as record_of
 from nasbench.results.store.journal import Record, peek
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import Row, Setup, Trajectory, to_columns, to_table
@@ -94,10 +95,8 @@ class Begun:
         """The run so far as a fragment; it has no provenance yet."""
         metrics = len(self.setup.metrics)
         run = Trajectory(self.seed, to_columns(self.rows, metrics), "", "", "")
-        reasons = [record.reason for record in self.records if record.status == "failed"]
-        known = RunRecord(self.seed, len(run), "", len(reasons), next(iter(reasons), ""), "", "")
         unknown: dict[str, Any] = {"versions": {"nasbench": "unknown"}, "commit": "", "machine": {}}
-        return MemoryFragment(self.path, self.setup, (known,), unknown, to_table(self.setup, [run]))
+        return MemoryFragment(self.path, self.setup, (record_of(run),), unknown, to_table(self.setup, [run]))
 
 
 @dataclass(frozen=True)
@@ -182,15 +181,13 @@ def _up_to(f: Fragment, end: float) -> Fragment:
     of_evaluations = "spent" if f.setup.setting.highest > 1 else "evaluation"
     used = table["finished" if f.setup.evals is None else of_evaluations].to_numpy()
     is_failed = np.asarray(table["status"].to_numpy() == "failed")
-    runs, kept, start = [], [], 0
-    for run in f.runs:
-        length = run.rows - bool(run.failure)  # without the closing row of a failed run
-        count = int(np.searchsorted(used[start : start + length], end, side="right"))
-        if count < length:
-            failed = int(is_failed[start : start + count].sum())
+    runs, kept = [], []
+    for run, span in f.spans():
+        count = int(np.searchsorted(used[span], end, side="right"))
+        if count < span.stop - span.start:
+            failed = int(is_failed[span][:count].sum())
             runs.append(replace(run, rows=count, failure="", failed_evaluations=failed))
         else:
             runs.append(run)
-        kept.append(np.arange(start, start + runs[-1].rows))
-        start += run.rows
+        kept.append(np.arange(span.start, span.start + runs[-1].rows))
     return MemoryFragment(f.path, f.setup, tuple(runs), f.provenance, table.take(np.concatenate(kept)))
