@@ -173,6 +173,14 @@ class Curves:
         np.maximum.at(longest, self.runs["setting"].to_numpy(), self.runs["evaluations"].to_numpy())
         return longest
 
+    @cached_property
+    def by_bench(self) -> dict[str, list[int]]:
+        """The numbers of the settings of each benchmark."""
+        settings: dict[str, list[int]] = {}
+        for setting, bench in enumerate(self.settings["bench"]):
+            settings.setdefault(bench, []).append(setting)
+        return settings
+
     @property
     def spaces(self) -> int:
         """Number of search spaces of the settings; settings of one space are not independent."""

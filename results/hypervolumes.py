@@ -42,6 +42,14 @@ def hypervolumes(points: Array, counts: NDArray[np.bool_]) -> Array:
     return np.where(last < 0, np.nan, volumes[last])  # an evaluation that does not count changes nothing
 
 
+def nondominated(points: Array) -> Array:
+    """The different non-dominated rows, ascending by the first column, shape (points, objectives)."""
+    from moocore import filter_dominated
+
+    front: Array = np.unique(filter_dominated(points), axis=0)
+    return front
+
+
 @dataclass(frozen=True, eq=False)
 class Front:
     """The scale that a front gives to hypervolumes.
@@ -60,9 +68,9 @@ class Front:
     @classmethod
     def of(cls, points: Array) -> Front:
         """The front of losses of feasible evaluations, shape (evaluations, objectives), at least one."""
-        from moocore import filter_dominated, hypervolume
+        from moocore import hypervolume
 
-        front = np.unique(filter_dominated(points), axis=0)
+        front = nondominated(points)
         ideal, nadir, worst = front.min(axis=0), front.max(axis=0), points.max(axis=0)
         extent = np.where(nadir > ideal, (1 + MARGIN) * (nadir - ideal), MARGIN * (worst - ideal))
         extent = np.where(extent > 0, extent, 1.0)

@@ -12,10 +12,9 @@ from nasbench.results.display.numbers import constraint_name, fixed
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.hypervolumes import losses
-from nasbench.results.parts.pareto import median_surface, reached
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.fronts import quality
+from nasbench.results.statistics.fronts import attained, median_surface, quality
 from nasbench.results.store.fragment import Torn
 from nasbench.results.store.trajectory import MEAN_OF
 
@@ -40,7 +39,7 @@ def part(subject: Subject) -> Part | None:
     charts = [
         Chart(f"fronts-{bench}", _panels(runs, curves, bench), bench, _LINES)
         for bench in dict.fromkeys(curves.settings["bench"].iloc[s] for s in known)
-        if all(len(curves.settings["scales"].iloc[s]) == 2 for s in _settings(curves, bench))
+        if all(len(curves.settings["scales"].iloc[s]) == 2 for s in curves.by_bench[bench])
     ]
     return Part("fronts", "The fronts that were found", [qualities(runs, subject.comparison)], charts)
 
@@ -109,12 +108,8 @@ def _mean(means: pd.Series, settings: list[int], method: int, weights: Array) ->
     return float(weights @ np.array([means[s, method] for s in settings])) if settings else float("nan")
 
 
-def _settings(curves: Curves, bench: str) -> list[int]:
-    return [s for s in range(len(curves.settings)) if curves.settings["bench"].iloc[s] == bench]
-
-
 def _panels(runs: Runs, curves: Curves, bench: str) -> Callable[[int], list[Panel]]:
-    return lambda points: [_panel(runs, curves, s, points) for s in _settings(curves, bench)]
+    return lambda points: [_panel(runs, curves, s, points) for s in curves.by_bench[bench]]
 
 
 def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
@@ -128,8 +123,8 @@ def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
         found = [losses(values, scales) for (s, m, _), values in runs.items() if (s, m) == (setting, method)]
         surface = median_surface(found)
         if len(surface):
-            series.append(Series(method, _in_units(reached(surface, at), scales[1])))
-    bound = _in_units(reached(exact, at), scales[1])
+            series.append(Series(method, _in_units(attained(surface, at), scales[1])))
+    bound = _in_units(attained(exact, at), scales[1])
     drawn = np.concatenate([bound, *(s.y for s in series)])
     drawn = drawn[np.isfinite(drawn)]
     margin = 0.05 * float(np.ptp(drawn)) or 1.0

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from nasbench.results.curves import Array
 from nasbench.results.display.numbers import number
 from nasbench.results.display.table import Table
+from nasbench.results.hypervolumes import nondominated
 from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.logged import logged
 from nasbench.results.parts.part import Drawn, Part, Subject
@@ -94,14 +94,6 @@ def points(search: pd.DataFrame, suffix: str = "") -> pd.DataFrame:
     both = [search[search["quantity"] == f"front_{name}{suffix}"].set_index(keys) for name in ("seconds", "objective")]
     rows = both[0][["stage", "choice"]].assign(seconds=both[0]["value"], objective=both[1]["value"])
     return rows.dropna(subset=["seconds", "objective"]).reset_index()
-
-
-def nondominated(values: Array) -> Array:
-    """The non-dominated rows, ascending by the first column, shape (points, 2)."""
-    from moocore import filter_dominated
-
-    kept: Array = np.unique(filter_dominated(values), axis=0)
-    return kept
 
 
 def _figure(search: pd.DataFrame, facts: pd.Series, method: str) -> Figure:

@@ -17,6 +17,7 @@ from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.fronts import attained, median_surface
 from nasbench.results.statistics.targets import jackknife
 from nasbench.results.store.fragment import Torn
 
@@ -171,7 +172,7 @@ def _common(values: Array, method: int) -> tuple[NDArray[np.intp], NDArray[np.in
 
 
 def _panels(evaluated: Fronts, curves: Curves, bench: str) -> Callable[[int], list[Panel]]:
-    settings = [s for s in sorted(evaluated.ideal) if curves.settings["bench"].iloc[s] == bench]
+    settings = [s for s in curves.by_bench[bench] if s in evaluated.ideal]
     return lambda points: [_panel(evaluated, curves, setting, points) for setting in settings]
 
 
@@ -184,33 +185,13 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
         runs = [front for (s, m, _), front in evaluated.points.items() if (s, m) == (setting, method)]
         surface = median_surface(runs)
         if len(surface):
-            series.append(Series(method, reached(surface, x)))
+            series.append(Series(method, attained(surface, x)))
     margin = 0.05 * (high[1] - low[1]) or 1.0
     facts = curves.settings.iloc[setting]
     title = constraint_name(facts["constraint"]).replace("+", " + ")
     place = facts["family"], facts["bench"], facts["constraint"]
     limits = (float(low[1] - margin), float(high[1] + margin))
     return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)
-
-
-def reached(surface: Array, at: Array) -> Array:
-    """The least second loss at or below each value of the first, shape (points,); NaN where there is none."""
-    least = np.where(surface[:, 0] <= at[:, None], surface[:, 1], np.inf).min(axis=1)
-    found: Array = np.where(np.isfinite(least), least, np.nan)
-    return found
-
-
-def median_surface(runs: Sequence[Array]) -> Array:
-    """Points of the surface that half of the runs attain, shape (points, 2); empty if fewer runs have a point."""
-    sets = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
-    if len(set(sets.tolist())) * 2 < len(runs) or not len(sets):
-        return np.zeros((0, 2))
-    import moocore
-
-    # A run without a point attains nothing, so half of all runs is a larger share of the runs with points.
-    share = min(100.0, 50.0 * len(runs) / len(set(sets.tolist())))
-    surface: Array = np.asarray(moocore.eaf(np.concatenate(runs), sets, percentiles=[share]))
-    return surface[:, :2]
 
 
 def _is_called(metric: str, name: str) -> bool:

@@ -35,7 +35,7 @@ def part(subject: Subject) -> Part:
     tables = [medians(comparison), performance(comparison), within(comparison)]
     charts = [
         Chart(f"curves-{bench}", partial(_panels, comparison, settings), bench, _LINES)
-        for bench, settings in _by_bench(comparison.curves).items()
+        for bench, settings in comparison.curves.by_bench.items()
     ]
     return Part("settings", "Setting by setting", [t for t in tables if t is not None], charts)
 
@@ -217,14 +217,6 @@ def _column(method: str) -> str:
     return f"{method} (method)" if method in taken else method
 
 
-def _by_bench(curves: Curves) -> dict[str, list[int]]:
-    """The settings of each benchmark."""
-    settings: dict[str, list[int]] = {}
-    for setting, bench in enumerate(curves.settings["bench"]):
-        settings.setdefault(bench, []).append(setting)
-    return settings
-
-
 def _panels(comparison: Comparison, settings: list[int], points: int) -> list[Panel]:
     return [curve(comparison, setting, points) for setting in settings]
 
@@ -242,7 +234,7 @@ def regrets(comparison: Comparison, points: int) -> dict[str, list[Panel]]:
     curves = comparison.curves
     return {
         bench: [_regret(_lines(comparison, setting, points)) for setting in settings]
-        for bench, settings in _by_bench(curves).items()
+        for bench, settings in curves.by_bench.items()
     }
 
 

@@ -21,6 +21,8 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
 
     Raises StoreError where options are given, or no run has both a rank and a measured time.
     """
+    from moocore import is_nondominated
+
     if options:
         raise StoreError("the part thinking takes no options: --part thinking")
     comparison, times = subject.comparison, seconds(subject)
@@ -29,7 +31,8 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     names = sorted((name for name in ranks if name in times), key=lambda name: (times[name], ranks[name]))
     if not names:
         raise StoreError("no run here has both a rank and a measured time of thinking")
-    front = undominated([(times[name], ranks[name]) for name in names])
+    places = np.array([(times[name], round(ranks[name], 9)) for name in names])  # equal but for the last digits
+    front = is_nondominated(places, keep_weakly=True)
     data = pd.DataFrame(
         {"method": names, "seconds": [times[n] for n in names], "rank": [ranks[n] for n in names], "front": front}
     )
@@ -67,11 +70,3 @@ def seconds(subject: Subject) -> dict[str, float]:
         by_run = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()
         means.setdefault(fragment.setup.method, []).extend(by_run.dropna())
     return {method: median(values) for method, values in means.items() if values}
-
-
-def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether each point is non-dominated: no other point is as low in both coordinates and lower in one."""
-    from moocore import is_nondominated
-
-    is_best: list[bool] = is_nondominated(np.reshape(points, (-1, 2)), keep_weakly=True).tolist()
-    return is_best

@@ -1,4 +1,4 @@
-"""The distance of the fronts that runs have found from the exact front of their setting."""
+"""The distance of the fronts that runs have found from the exact front of their setting, and attainment surfaces."""
 
 from __future__ import annotations
 
@@ -40,3 +40,23 @@ def quality(values: Array, front: Array, scales: Sequence[Scale]) -> Quality:
     exact = (exact - low) / extent
     found = len(set(map(tuple, front.tolist())) & set(map(tuple, values.tolist()))) / len(front)
     return Quality(float(igd_plus(reached, ref=exact)), float(epsilon_additive(reached, ref=exact)), found)
+
+
+def attained(surface: Array, at: Array) -> Array:
+    """The least second loss at or below each value of the first, shape (points,); NaN where there is none."""
+    least = np.where(surface[:, 0] <= at[:, None], surface[:, 1], np.inf).min(axis=1)
+    found: Array = np.where(np.isfinite(least), least, np.nan)
+    return found
+
+
+def median_surface(runs: Sequence[Array]) -> Array:
+    """Points of the surface that half of the runs attain, shape (points, 2); empty if fewer runs have a point."""
+    sets = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    if len(set(sets.tolist())) * 2 < len(runs) or not len(sets):
+        return np.zeros((0, 2))
+    import moocore
+
+    # A run without a point attains nothing, so half of all runs is a larger share of the runs with points.
+    share = min(100.0, 50.0 * len(runs) / len(set(sets.tolist())))
+    surface: Array = np.asarray(moocore.eaf(np.concatenate(runs), sets, percentiles=[share]))
+    return surface[:, :2]

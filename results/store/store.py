@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -231,8 +231,7 @@ class Store:
         known = self._read_already.get(path)
         if known is None or known[0] != stamp:
             known = self._read_already[path] = stamp, read(path)
-        content: T = known[1]
-        return content
+        return cast("T", known[1])
 
     def _of_log(self, f: Fragment, run: RunRecord, read: Callable[[Path, str], T]) -> T | None:
         """The result of `read` on a search log and its digest; if the log is damaged, the run is removed: None."""

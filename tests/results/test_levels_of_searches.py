@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results import Store
-from nasbench.results.parts.levels import nondominated
+from nasbench.results.hypervolumes import nondominated
 from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
 from tests.results.conftest import FACTS, LITERATURE, SETTING, make_run, make_setup

@@ -12,12 +12,13 @@ import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.parts.importance import _evaluations, importances, part
-from nasbench.results.parts.pareto import _hypervolumes, fronts, median_surface
+from nasbench.results.parts.pareto import _hypervolumes, fronts
 from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.fronts import median_surface
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 
@@ -73,7 +74,7 @@ def test_infeasible_evaluations_are_on_no_front(two_metrics: Store) -> None:
     assert not infeasible & on_fronts
 
 
-def test_themedian_surface_is_what_half_of_the_runs_attain() -> None:
+def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
     rng = np.random.default_rng(1)
     runs = [rng.uniform(size=(4, 2)) for _ in range(6)] + [np.zeros((0, 2))] * 2
     surface = median_surface(runs)

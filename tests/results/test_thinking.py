@@ -11,7 +11,7 @@ import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.parts.part import Subject
-from nasbench.results.parts.thinking import part, seconds, undominated
+from nasbench.results.parts.thinking import part, seconds
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -51,9 +51,17 @@ def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(t
         part(subject, ["x"])
 
 
-def test_a_front_holds_equals_and_no_dominated_point() -> None:
-    points = [(1.0, 3.0), (2.0, 3.0), (2.0, 2.0), (2.0, 2.0), (3.0, 1.0), (3.0, 2.5)]
-    assert undominated(points) == [True, False, True, True, True, False]
+def test_a_front_holds_equals_and_no_dominated_point(filled: Fill) -> None:
+    rows = (("one", 1.0, 2.0), ("equal", 1.0, 2.0), ("slower", 1.0, 3.0), ("worse", 2.0, 2.0), ("quick", 3.0, 1.0))
+    runs = {  # equal ranks of different runs: the same objectives by other seeds
+        make_setup(name): [thought(s, objective + 0.01 * ((s + shift) % 5), [time] * 3) for s in range(5)]
+        for shift, (name, objective, time) in enumerate(rows)
+    }
+    chosen = select([filled(runs)])
+    curves = load(chosen)
+    (table,) = part(Subject(Comparison(curves, 0, (curves.end,)), chosen), []).tables
+    on_it = dict(zip(table.data["method"], table.data["front"], strict=True))
+    assert on_it == {"one": True, "equal": True, "slower": False, "worse": False, "quick": True}
 
 
 def test_the_report_has_it_on_request(thoughts: Store, tmp_path: Path) -> None:
