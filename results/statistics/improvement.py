@@ -18,7 +18,7 @@ of them) must not be wins."""
 MISSING = -1
 """The place of a missing run."""
 
-_MOST_EXACT = 20
+_MOST_EXACT = 50
 """Largest number of runs per method for which a permutation test counts all permutations."""
 
 _FEW = 4096
@@ -114,7 +114,7 @@ def permutation_p(ours: Places, theirs: Places) -> float:
     """Two-sided p of the Mann-Whitney test (1947): all assignments of the runs to two methods are equally likely.
 
     Exact, including ties, for up to `_MOST_EXACT` runs per method, unless the normal approximation (with corrections
-    for ties and continuity, hence conservative) is clear enough. If methods share random numbers, so that their runs
+    for ties and continuity) is clear enough. If methods share random numbers, so that their runs
     with the same seed are similar, the test is conservative.
 
     Args:

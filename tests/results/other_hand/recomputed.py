@@ -142,8 +142,9 @@ class Estimate:
         return float(2 * stats.t.sf(abs(self.value - 0.5) / math.sqrt(self.variance), self.df))
 
     def smallest_p(self) -> float:
-        """p if one method won all: no variance but the least."""
-        return float(2 * stats.t.sf(0.5 / math.sqrt(self.least * self._unit), self._df_of(self._units)))
+        """p if one method won all: no variance but the least and what is added."""
+        error = math.sqrt((self.least + self.added) * self._unit)
+        return float(2 * stats.t.sf(0.5 / error, self._df_of(self._units)))
 
     def tail(self, border: float, upper: bool) -> float:
         """p of one side: that the value lies beyond the border."""
@@ -174,9 +175,10 @@ class Estimate:
         return float(x.mean() - half), float(x.mean() + half)
 
 
-def alone(estimate: Estimate) -> Estimate:
-    """The same probability; where it is of one setting, with the ¼ that such a sum of squares gets."""
-    return replace(estimate, added=0.25 if len(estimate.places) == 1 else 0.0)
+def with_quarter(estimate: Estimate) -> Estimate:
+    """The same probability, with the ¼ that the sum of squares of a setting gets where it decides alone."""
+    w = np.array(list(weights(estimate.places).values()))
+    return replace(estimate, added=0.25 * float((w**4).sum() / (w**2).sum() ** 2))
 
 
 def lent(estimates: Sequence[Estimate], methods: int) -> tuple[float, float]:
@@ -247,7 +249,7 @@ class Report:
     def pair(self, a: str, b: str, places: Sequence[Place]) -> Estimate:
         both = self.shared([a, b], places)
         parts = [linear_parts(*(self.values(m, p, self.seeds([a, b], p)) for m in (a, b))) for p in both]
-        return alone(Estimate(tuple(parts), both, least=0.5))
+        return with_quarter(Estimate(tuple(parts), both, least=0.5))
 
     def p(self, a: str, b: str, estimate: Estimate) -> float:
         """p on these benchmarks: Student's t, of one setting the permutation's."""

@@ -12,12 +12,12 @@ from tests.results.other_hand.recomputed import (
     LEVELS,
     Estimate,
     Report,
-    alone,
     clipped,
     holm,
     lent,
     moderated_p,
     simultaneous,
+    with_quarter,
 )
 from tests.results.other_hand.stored import Place
 
@@ -79,7 +79,7 @@ def rows(report: Report, asked: Sequence[Asked], share: float) -> dict[tuple[str
     held = dict(zip(p_new, holm([max(p_new[i], p[i]) for i in p_new], share), strict=True))
     # At least the p of its interval, and that on these benchmarks.
     p_new_holm = {i: max(value, moderated_p(estimates[i], 0.0, 0.0), p_holm[i]) for i, value in held.items()}
-    alike = [max(outside(alone(space)) for space in e.over(LEVELS[0][1])) for e in estimates]
+    alike = [max(outside(with_quarter(space)) for space in e.over(LEVELS[0][1])) for e in estimates]
     p_alike = dict(zip(tested, holm([alike[i] for i in tested]), strict=True))
     on_average = dict(zip(tested, holm([outside(estimates[i]) for i in tested]), strict=True))
     found = {}
