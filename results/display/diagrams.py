@@ -57,9 +57,17 @@ def critical_differences(
     shapes: list[Shape] = [*heading, Line(place(1), top, place(count), top)]
     for tick in range(1, count + 1):
         shapes += [Line(place(tick), top - 5, place(tick), top), Text(place(tick), top - 13, str(tick), 10, "middle")]
+    needed = 0.0
     if difference is not None and np.isfinite(difference):
-        end = place(min(1 + difference, count))
-        shapes += [Line(place(1), 32, end, 32, 2), Text(end + 6, 32, f"critical difference {difference:.2f}", 10)]
+        words, start = f"critical difference {difference:.2f}", place(1)
+        if 1 + difference <= count:
+            end = place(1 + difference)
+            shapes.append(Line(start, 32, end, 32, 2))
+            start = end + 6
+        else:
+            words += ", more than the axis"
+        shapes.append(Text(start, 32, words, 10))
+        needed = start + width_of([words], 10)
     for number, bar in enumerate(bars):
         low, high = min(ranks[list(bar.methods)]), max(ranks[list(bar.methods)])
         y = top + 10 + 8 * number
@@ -73,7 +81,7 @@ def critical_differences(
                 low, high = (place(float(np.clip(end, 1, count))) for end in interval[method])
                 shapes.append(Line(low, y, high, y, thick, colour))
         shapes.append(Mark(x, y, look.marker, colour))
-    total = max(left + axis + 20, 16 + width_of([title], 11) if width is None else 0)
+    total = max(left + axis + 20, needed, 16 + width_of([title], 11) if width is None else 0)
     return Scene(total, rows + _ROW * count + 8, shapes, title)
 
 

@@ -55,7 +55,7 @@ def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look], width: 
         if 0 < len(panel.series) <= _FEW and max(map(len, methods)) <= SHORT:
             _name_lines(axes, panel, methods, looks)
         else:
-            legend(figure, methods, looks)
+            legend(figure, methods, looks, only={series.method for series in panel.series})
         return figure
 
 
@@ -83,8 +83,11 @@ def charts(
         if is_narrow:
             for place, panel_axes in enumerate(axes[: len(panels)]):
                 is_lowest = place + columns >= len(panels)
-                panel_axes.set(xlabel=panels[place].xlabel if is_lowest else "", ylabel="")
-            figure.supylabel(plain(panels[0].ylabel), fontsize=8)
+                panel_axes.set(xlabel=panels[place].xlabel if is_lowest else "")
+            if len({panel.ylabel for panel in panels}) == 1:
+                for panel_axes in axes[: len(panels)]:
+                    panel_axes.set(ylabel="")
+                figure.supylabel(plain(panels[0].ylabel), fontsize=8)
         legend(figure, methods, looks, only={series.method for panel in panels for series in panel.series})
         figure.suptitle(title)
         return figure

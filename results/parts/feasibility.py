@@ -48,14 +48,14 @@ def table(comparison: Comparison) -> Table:
 
 
 def found(comparison: Comparison, points: int) -> Panel:
-    """Share of runs with a feasible incumbent, averaged over settings without a missing method."""
+    """Share of runs with a feasible incumbent, averaged over settings without a missing method by their weights."""
     curves = comparison.curves
     at = comparison.along(points)
     known = np.isfinite(curves.at(at))
+    weights = comparison.field.tasks.of(np.array(curves.complete, np.intp)).weights
     series = []
-    for method in range(len(curves.methods)):
-        groups = [curves.groups[s, method] for s in curves.complete]
-        if groups:
-            series.append(Series(method, np.mean([known[runs].mean(axis=0) for runs in groups], axis=0)))
+    for method in range(len(curves.methods) if len(weights) else 0):
+        shares = [known[curves.groups[s, method]].mean(axis=0) for s in curves.complete]
+        series.append(Series(method, weights @ np.array(shares)))
     label = "share of runs with a feasible incumbent"
     return Panel("Anything feasible yet", curves.unit, label, at, tuple(series), (0.0, 1.05))

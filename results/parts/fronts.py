@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -136,6 +137,9 @@ def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
     is_log = bool(scales[1][3] and drawn.min() > 0 and drawn.max() > 5 * drawn.min())
     if is_log:
         limits = (float(drawn.min()) / 1.1, float(drawn.max()) * 1.1)
+    if scales[0][2]:  # of a metric that is maximised, losses ascend where values descend
+        x, bound = x[::-1], bound[::-1]
+        series = [replace(s, y=s.y[::-1]) for s in series]
     return Panel(title, names[0], names[1], x, tuple(series), limits, is_log, scales[1][2], bound=bound, place=place)
 
 

@@ -121,17 +121,18 @@ def _are_networks(f: Fragment) -> bool | None:
 
 
 def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
-    """The best feasible, fully trained network of a fragment; None if there is none."""
+    """The best feasible, fully trained network of a fragment and its loss; None if there is none."""
     try:
         table = f.whole(["configuration", "objective", "feasible"])
     except Torn:  # a notice was given when the curves were read
         return None
-    objective = np.where(table["feasible"].to_numpy(), table["objective"].to_numpy(), np.nan)
-    if not np.isfinite(objective).any():
+    losses = table["objective"].to_numpy() * (-1 if f.setup.is_maximised else 1)
+    losses = np.where(table["feasible"].to_numpy(), losses, np.nan)
+    if not np.isfinite(losses).any():
         return None
-    row = int(np.nanargmin(objective))
+    row = int(np.nanargmin(losses))
     values: dict[str, Any] = json.loads(table["configuration"][row].as_py())
-    return float(objective[row]), values
+    return float(losses[row]), values
 
 
 def _plane(store: Store, f: Fragment, seed: int, setting: int, method: int) -> Plane | None:

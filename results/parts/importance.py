@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import Table
@@ -118,6 +119,8 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
             table = f.whole(["configuration", "objective", "feasible"])
         except Torn:  # a notice was given when the curves were read
             continue
+        if f.setup.is_maximised:
+            table = table.set_column(1, "objective", pc.negate(table["objective"]))
         tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))
     for place, parts in tables.items():
         joined = pa.concat_tables(parts)

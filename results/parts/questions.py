@@ -84,11 +84,13 @@ def _significant(comparison: Comparison) -> str:
         sure += "significant" if next_best.verdict else "not significant"
     new = f" and from {also or 'none'} of them on new tasks" if overall.unit else ""
     firsts = _halves(comparison)
-    of_halves = listed(sorted({called(comparison, overall, m) for m in firsts}))
+    of_halves = listed(sorted({called(comparison, overall, m) for half in firsts for m in half}))
     halves = (
         f"the halves of the seeds, each alone, put {of_halves} first"
-        if any(m != leader for m in firsts)
+        if any(half and leader not in half for half in firsts)
         else "either half of the seeds alone puts the same method first"
+        if all(firsts)
+        else "the seeds cannot be halved"
     )
     return (
         f"{name} against {other}, the next by rank: {sure}. "
@@ -129,7 +131,12 @@ def _where_not(comparison: Comparison) -> str:
         where = f"Another method than {name} has the lowest expected rank {'; '.join(told)}."
         verdicts = "" if has_verdicts else f" Single {scopes[0][1]} have no verdicts."
         return f"{where}{single}{verdicts}"
-    least = f"{name} has the lowest expected rank {listed(everywhere)}." if everywhere else "There is one search space."
+    if everywhere:
+        least = f"{name} has the lowest expected rank {listed(everywhere)}."
+    elif len(comparison.by_space) > 1:
+        least = f"One of {len(comparison.by_space)} search spaces has runs of every method."
+    else:
+        least = "There is one search space."
     return f"{least}{single}"
 
 
@@ -211,6 +218,8 @@ def _spaces(comparison: Comparison) -> str:
     word = "search space" if len(comparison.by_space) > 1 else "family"
     pairs = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in scopes.items()}
     parts = {name: p.these.value for name, p in pairs.items() if p is not None}
+    if len(parts) == 1 < len(scopes):
+        return f"Both have runs in one {word} of {len(scopes)}, {next(iter(parts))}: this says nothing about others."
     if len(parts) == 1:
         return f"There is one {word}, {next(iter(parts))}: this says nothing about others."
     ahead = sum(value > 0.5 for value in parts.values())
@@ -246,19 +255,23 @@ def _seeds(comparison: Comparison) -> str:
     halves = _halves(comparison)
     leader = overall.ranks[0].method
     name = called(comparison, overall, leader)
-    if halves == [leader, leader]:
+    if not all(halves):
+        said = "No setting has runs of every method in either half of the seeds."
+    elif all(leader in half for half in halves):
         said = f"Either half of the seeds alone gives {name} the lowest expected rank."
     else:
-        names = [called(comparison, overall, m) for m in halves]
+        names = [listed([called(comparison, overall, m) for m in half]) for half in halves]
         said = f"Perhaps: the two halves of the seeds alone give the lowest expected rank to {names[0]} and {names[1]}."
     basis = "the intervals for these benchmarks are over seeds (t, stratified by setting)"
     return f"{said} {count(curves.seeds, 'seed')}; {basis}."
 
 
-def _halves(comparison: Comparison) -> list[int]:
-    """The method with the lowest expected rank by every other seed, and by those between them."""
-    seeds = comparison.field.places.shape[2]
-    return [_lowest(comparison, comparison.overall.complete, np.arange(start, seeds, 2)) for start in (0, 1)]
+def _halves(comparison: Comparison) -> list[list[int]]:
+    """The methods with the lowest expected rank by every other seed, and by those between them."""
+    overall = comparison.overall
+    there: NDArray[np.bool_] = np.all(comparison.field.places[overall.complete] >= 0, axis=(0, 1))
+    seeds = np.flatnonzero(there) if there.sum() > 1 else np.arange(len(there))
+    return [_lowest(comparison, overall.complete, seeds[start::2]) for start in (0, 1)]
 
 
 def _benchmarks(comparison: Comparison) -> str:
@@ -266,28 +279,31 @@ def _benchmarks(comparison: Comparison) -> str:
     benches = settings["bench"].to_numpy()[overall.complete]
     names = list(dict.fromkeys(benches))
     leader = called(comparison, overall, overall.ranks[0].method)
+    if len(names) == 1 < settings["bench"].nunique():
+        return f"Yes: {names[0]} is the only one of {settings['bench'].nunique()} that has runs of every method."
     if len(names) == 1:
         return f"Yes: {names[0]} is all there is, and this says nothing about new tasks."
     others = {}
     for bench in names:
-        first = _lowest(comparison, overall.complete[benches != bench])
-        if first != overall.ranks[0].method:
-            others[bench] = called(comparison, overall, first)
+        lowest = _lowest(comparison, overall.complete[benches != bench])
+        if overall.ranks[0].method not in lowest:
+            others[bench] = listed([called(comparison, overall, m) for m in lowest])
     if not others:
         return f"No: whichever of the {len(names)} benchmarks is left out, {leader} has the lowest expected rank."
     parts = [f"{other} without {bench}" for bench, other in others.items()]
-    return f"It depends on {len(others)} of {len(names)}: the lowest expected rank has {_some(parts)}."
+    return f"It depends on {len(others)} of {len(names)}: the lowest expected rank would be that of {_some(parts)}."
 
 
-def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[np.intp] | None = None) -> int:
-    """The method with the lowest expected rank over some settings and seeds."""
+def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[np.intp] | None = None) -> list[int]:
+    """The methods with the lowest expected rank over some settings and seeds; empty without a setting that has all."""
     firsts = [kind[0] for kind in comparison.overall.kinds]
     places = comparison.field.places[settings][:, firsts]
     kept = places if seeds is None else places[:, :, seeds]
     present = np.all((kept >= 0).any(axis=2), axis=1)
-    weights = comparison.field.tasks.of(settings[present]).weights
-    ranks: Array = expected_ranks(kept[present], weights)
-    return firsts[int(np.argmin(ranks))]
+    if not present.any():
+        return []
+    ranks: Array = expected_ranks(kept[present], comparison.field.tasks.of(settings[present]).weights)
+    return [firsts[i] for i in np.flatnonzero(ranks - ranks.min() < 1e-9)]
 
 
 def _tied(comparison: Comparison) -> str:

@@ -64,11 +64,20 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
         verdict = f"{first} has the lowest expected rank"
     else:
         verdict = f"{first} is first"
-    verdict += f"; {first} is {not_tested(comparison, overall, untested)}" if untested else ""
+    verdict += f"; {first} is {not_tested(comparison, overall, untested)}" if untested else _more_settings(overall)
     last = overall.ranks[-1]
     if last.first == last.last == len(overall.ranks) > 2:
         verdict += f"; {called(comparison, overall, last.method)} is last"
     return f"{where} {verdict}.{own} {_new_in_brief(comparison)}"
+
+
+def _more_settings(overall: Verdicts) -> str:
+    """That some pairs of the leader are compared on settings that another method lacks; empty if none is."""
+    most, every = max(len(pair.settings) for pair in pairs_of_leader(overall)), len(overall.complete)
+    return (
+        f" (by pairs, on up to {most} settings; {every} of them {'have' if every > 1 else 'has'} runs of every method)"
+        * (most > every)
+    )
 
 
 def _of_baseline(comparison: Comparison) -> str:

@@ -182,7 +182,8 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
             kind = "more" if not pair.verdict else "fewer" if not theirs else "opposite"
             name = f"{comparison.methods[a]} and {comparison.methods[b]} ({p_is(settings.holm[a, b])})"
             disagreements[kind].append(name)
-    share = comparison.curves.settings["space"].value_counts(normalize=True)
+    spaces = comparison.curves.settings["space"].iloc[comparison.overall.complete]
+    share = spaces.value_counts(normalize=True)
     crowded = f"{share.index[0]} alone has {100 * share.iloc[0]:.0f} % of them"
     reasons = {
         "more": "Over settings it finds a difference where this report finds none: {}. It takes settings for "
@@ -197,7 +198,7 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
         said.append(
             f"Said of new tasks, {further} of those over settings would go further than this report: the test takes "
             f"{count(settings.count, 'setting')} for independent tasks, and they come from "
-            f"{count(comparison.curves.spaces, 'search space')}."
+            f"{count(len(share), 'search space')}."
         )
     for kind, names in disagreements.items():
         if names:

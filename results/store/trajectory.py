@@ -240,6 +240,11 @@ class Setup:
                 del facts[name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
+    @property
+    def is_maximised(self) -> bool:
+        """Whether `objective` is to be maximised, as the first of several objectives may be."""
+        return bool(self.objectives) and self.objectives[0] in self.setting.maximised
+
     def run_id(self, seed: int) -> str:
         """The identity of a run of this setup."""
         return hashlib.sha256(f"{self.id}:{seed}".encode()).hexdigest()[:16]

@@ -1,0 +1,122 @@
+"""Reports of stores in which a method lacks settings, and of ties: what the sentences count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nasbench.results.parts import feasibility, questions, sentences, wilcoxon
+from nasbench.results.parts.part import Subject
+from nasbench.results.reading import load, select
+from nasbench.results.statistics.comparison import Comparison
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
+
+Values = Mapping[str, Mapping[tuple[str, str], Mapping[int, float]]]
+"""Method → (search space, benchmark) → seed → the value that the run ends with."""
+
+
+def subject(filled: Fill, values: Values) -> Subject:
+    setups = {
+        make_setup(m, bench=bench, setting=replace(SETTING, family=space)): [
+            make_run(seed, [value]) for seed, value in own.items()
+        ]
+        for m, settings in values.items()
+        for (space, bench), own in settings.items()
+    }
+    chosen = select([filled(setups)])
+    curves = load(chosen)
+    return Subject(Comparison(curves, 0, (curves.end,)), chosen)
+
+
+def drawn(means: Mapping[str, Mapping[str, float]], benches: Mapping[str, int], seeds: int = 10) -> Values:
+    """Normal values around means by method and search space, on some benchmarks of each space that a method has."""
+    rng = np.random.default_rng(0)
+    return {
+        m: {
+            (space, f"{space}{i}"): {s: mean + float(rng.normal()) for s in range(seeds)}
+            for space, mean in own.items()
+            for i in range(benches[space])
+        }
+        for m, own in means.items()
+    }
+
+
+@pytest.fixture
+def lacking(filled: Fill) -> Subject:
+    """Two spaces; c lacks the larger one, on which a wins, and b wins on the other."""
+    means = {"a": {"x": 5.0, "y": 6.0}, "b": {"x": 6.0, "y": 5.5}, "c": {"y": 9.0}}
+    return subject(filled, drawn(means, {"x": 12, "y": 8}))
+
+
+def answers(found: Subject) -> dict[str, str]:
+    return {a.question: a.text for a in (*questions.answers(found), *questions.minute(found))}
+
+
+def test_that_one_space_alone_has_runs_of_every_method_is_said(lacking: Subject) -> None:
+    said = answers(lacking)["Where not?"]
+    assert said.startswith("One of 2 search spaces has runs of every method.")
+
+
+def test_wilcoxons_reasons_count_the_settings_of_its_test(lacking: Subject) -> None:
+    text = " ".join(wilcoxon.sentences(lacking.comparison, wilcoxon.tested(lacking.comparison)))
+    assert "over 8 settings" in text
+    assert "2 search spaces" not in text
+    assert "x alone" not in text
+
+
+def test_a_first_place_by_settings_that_another_method_lacks_says_so(filled: Fill) -> None:
+    """On the four benchmarks that all have a and b do not differ; on twelve others a wins."""
+    values = {m: dict(own) for m, own in drawn({"a": {"x": 5.0}, "b": {"x": 7.0}}, {"x": 12}).items()} | {"c": {}}
+    for i in range(4):
+        for m, shift in (("a", 0.0), ("b", 0.001 if i else 0.15), ("c", 4.0)):
+            values[m]["y", f"y{i}"] = {s: 5.0 + 0.1 * s + shift for s in range(10)}
+    said = sentences.headline(subject(filled, values).comparison)
+    assert said.startswith(
+        "On these 4 benchmarks a is first (by pairs, on up to 16 settings; 4 of them have runs of every method)"
+    )
+
+
+def test_one_benchmark_with_every_method_is_not_all_there_is(filled: Fill) -> None:
+    found = subject(filled, drawn({"a": {"x": 5.0, "y": 5.0}, "b": {"y": 7.0}}, {"x": 3, "y": 1}))
+    assert answers(found)["Is it one benchmark?"].startswith("Yes: y0 is the only one of 4 that has runs of every")
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_ties_without_a_benchmark_do_not_depend_on_names(filled: Fill, names: str) -> None:
+    values: dict[str, dict[tuple[str, str], dict[int, float]]] = {
+        m: {("x", f"x{i}"): dict.fromkeys(range(10), 1.0) for i in range(3)} for m in names
+    }
+    for m, shift in zip(names, (0.0, 0.5), strict=True):
+        values[m]["x", "x0"] = {s: 1.0 + shift + 0.01 * s for s in range(10)}
+    assert answers(subject(filled, values))["Is it one benchmark?"].startswith("No: whichever of the 3 benchmarks")
+
+
+def test_halves_are_of_the_seeds_that_all_methods_have(filled: Fill) -> None:
+    """b has every seed and is better; a has every other one."""
+    rng = np.random.default_rng(0)
+    values = {
+        m: {("x", f"x{i}"): {s: mean + float(rng.normal()) for s in seeds} for i in range(3)}
+        for m, mean, seeds in (("a", 6.0, range(0, 20, 2)), ("b", 3.0, range(20)))
+    }
+    found = answers(subject(filled, values))
+    assert found["Is it the seeds?"].startswith("Either half of the seeds alone gives b the lowest")
+    assert "either half of the seeds alone puts the same method first" in found["How sure is that?"]
+
+
+def test_spaces_weigh_the_same_in_the_share_of_feasible_runs(filled: Fill) -> None:
+    """b never finds anything on the one benchmark of x, and always on the nine of y."""
+    setups = {
+        make_setup(m, bench=f"{space}{i}", setting=replace(SETTING, family=space)): [
+            make_run(s, [1.0 + s], feasible=[not (m == "b" and space == "x")]) for s in range(5)
+        ]
+        for m in "ab"
+        for space, count in (("x", 1), ("y", 9))
+        for i in range(count)
+    }
+    chosen = select([filled(setups)])
+    curves = load(chosen)
+    panel = feasibility.found(Comparison(curves, 0, (curves.end,)), 3)
+    assert [float(s.y[-1]) for s in panel.series] == pytest.approx([1.0, 0.5])
