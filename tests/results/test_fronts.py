@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,14 @@ import nasbench
 from nasbench.benchmarks import abilities, fronts, open_benchmark
 from nasbench.cli.engine import shares
 from nasbench.results.hypervolumes import Front, Scale, losses
+from nasbench.results.parts.fronts import part as fronts_part
+from nasbench.results.parts.importance import importances
+from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select, union_fronts
 from nasbench.results.scores import SHARE
+from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import quality
-from nasbench.results.store.trajectory import HYPERVOLUME
+from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 SCALES: tuple[Scale, ...] = (("error", "%", False, False), ("speed", "1/s", True, True))
@@ -132,3 +137,32 @@ def test_a_run_that_dominates_nothing_by_the_means_has_found_nothing_however_it_
     by_seed = dict(zip(curves.runs["seed"], curves.worth["share"], strict=True))
     assert np.array_equal(by_seed[0], [np.nan, 0.75], equal_nan=True)
     assert np.isnan([by_seed[1], by_seed[2]]).all()
+
+
+def test_a_maximised_first_objective_ascends_in_charts_and_its_best_are_the_important_ones(filled: Fill) -> None:
+    scales: tuple[Scale, ...] = (("accuracy", "%", True, False), ("time", "", False, False))
+    own = replace(SETTING, scales=scales, front=((90.0, 5.0), (80.0, 2.0), (70.0, 1.0)), maximised=("accuracy",))
+    metrics = ("accuracy", "time", HYPERVOLUME, f"{MEAN_OF}accuracy", f"{MEAN_OF}time")
+    objectives = ("accuracy", "time")
+    rng = np.random.default_rng(0)
+    setups = {}
+    for method in "ab":
+        runs = []
+        for seed in range(5):
+            accuracy, time = rng.uniform(60, 89, 60), rng.uniform(1, 9, 60)
+            run = make_run(seed, accuracy.tolist(), scores=[(math.nan, True)] * 60)
+            choices = [f'{{"good": {int(a > 86)}, "poor": {int(a < 62)}}}' for a in accuracy]
+            known = np.column_stack([accuracy, time, np.linspace(0.1, 0.5, 60), accuracy, time])
+            runs.append(replace(run, columns=run.columns | {"configuration": np.array(choices), "metrics": known}))
+        setups[make_setup(method, setting=own, evals=60, metrics=metrics, objectives=objectives)] = runs
+    chosen = select([filled(setups)])
+    curves = load(chosen, SHARE)
+    found = Subject(Comparison(curves, 0, (curves.end,)), chosen)
+    part = fronts_part(found)
+    assert part is not None
+    (panel,) = part.charts[0].panels(41)
+    assert (np.diff(panel.x) > 0).all()
+    assert panel.bound is not None
+    assert [float(panel.bound[np.searchsorted(panel.x, x)]) for x in (69.0, 85.0)] == [1.0, 5.0]
+    ((_, _, _, values),) = importances(found)
+    assert values["good"] > 10 * values["poor"]

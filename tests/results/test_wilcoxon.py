@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from nasbench.results.display.diagrams import critical_differences
+from nasbench.results.display.look import numbered
+from nasbench.results.display.scene import Line, Text, width_of
 from nasbench.results.parts import wilcoxon as part
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -281,3 +284,14 @@ def test_differences_that_cancel_inside_a_benchmark_are_a_tie() -> None:
     values, one = np.array([[0.9, 1.0], [0.8, 1.0], [1.0, 0.7]]), np.zeros(3, int)
     settings, benchmarks, spaces = wilcoxon.levels(values, Tasks(one, one, one))
     assert [level.pairs[0, 1].pairs for level in (settings, benchmarks, spaces)] == [3, 0, 0]
+
+
+@pytest.mark.parametrize(("difference", "is_drawn"), [(1.2, True), (11.78, False)])
+def test_a_critical_difference_is_drawn_where_it_fits_and_its_label_always(difference: float, is_drawn: bool) -> None:
+    ranks = np.array([1.5, 2.0, 2.5])
+    scene = critical_differences(ranks, (), ("a", "b", "c"), "", numbered(3), difference=difference, width=300)
+    (label,) = [s for s in scene.shapes if isinstance(s, Text) and s.text.startswith("critical difference")]
+    scale = [s for s in scene.shapes if isinstance(s, Line) and s.y0 == s.y1 == 32]
+    assert len(scale) == is_drawn
+    assert scene.width >= label.x + width_of([label.text], 10)
+    assert label.text.endswith("more than the axis") != is_drawn
