@@ -18,8 +18,8 @@ def protocol(subject: Subject) -> str:
         f"{f'a selection by hand: {subject.selection}; ' if subject.selection else ''}"
         f"{count(len(curves.settings), 'setting')} = "
         f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
-        f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
-        f"{curves.compared.phrase}. {version(subject)}."
+        f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. What is compared is "
+        f"the {curves.compared.phrase}. {version(subject)}."
     )
 
 

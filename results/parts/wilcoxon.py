@@ -74,10 +74,10 @@ def pairs(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
         "settings; those within 1e-7 are zero and dropped (scipy's zero_method wilcox). n: differences that are not "
         "zero. R+, R-: sums of the ranks of positive differences (the method is better) and of negative ones; W: the "
         "smaller one. r: matched-pairs rank-biserial correlation, (R+ - R-) / (R+ + R-). "
-        f"{'Exact' if list(kinds) == ['exact'] else 'The CSV says which p are exact'}; exact up to 50 differences (13 "
-        "where sizes tie), otherwise the normal approximation. p (Holm): after correction over all pairs. The CSV has "
-        "the same over benchmarks and over search spaces. A run that has found nothing feasible counts with the worst "
-        "feasible value of its setting."
+        f"{'All p are exact' if list(kinds) == ['exact'] else 'The CSV says which p are exact'}: those of up to 50 "
+        "differences (13 where sizes tie); beyond that, the normal approximation. p (Holm): after correction over all "
+        "pairs. The CSV has the same over benchmarks and over search spaces. A run that has found nothing feasible "
+        "counts with the worst feasible value of its setting."
     )
     settings = count(by_level[0].count, "setting")
     return Table("wilcoxon", f"Wilcoxon signed-rank test over {settings}", note, data, shown)
@@ -165,10 +165,12 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
     """The number of pairs that differ on each level, and disagreements with the report's verdicts."""
     settings = by_level[0]
     counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in by_level}
-    parts = [f"{counts[level.unit]} over {count(level.count, level.unit[:-1])}" for level in by_level]
+    over = [count(level.count, level.unit[:-1]) for level in by_level]
+    parts = [f"{counts[level.unit]} over {blocks}" for level, blocks in zip(by_level, over, strict=True)]
     twins = any(pair.is_identical for pair in comparison.overall.pairs.values())
     total = count(len(settings.pairs), "pair") + (" (identical ones included)" if twins else "")
-    told = f"Wilcoxon signed-rank test on medians (5 %, Holm): of {total} differ {listed(parts)}."
+    parts[0] = parts[0].replace(" over", f" of {total} differ over", 1)
+    told = f"Wilcoxon signed-rank test on medians (5 %, Holm): {listed(parts)}."
     if not comparison.overall.tested:
         are_identical = all(pair.is_identical for pair in comparison.overall.pairs.values())
         why = "all methods are identical" if are_identical else f"fewer than {FEWEST} seeds"
@@ -188,8 +190,10 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
     reasons = {
         "more": "Over settings it finds a difference where this report finds none: {}. It takes settings for "
         f"independent tasks of equal weight; {crowded}, and settings of one search space are no independent witnesses.",
-        "fewer": "It finds none where this report finds a difference: {}. It counts one median per setting, this "
-        "report every run, and gives each search space the same weight.",
+        "fewer": f"{_floors(by_level[:1])} This report finds a difference: {{}}."
+        if _floors(by_level[:1])
+        else "It finds none where this report finds a difference: {}. It counts one median per setting, this report "
+        "every run, and gives each search space the same weight.",
         "opposite": "It finds the opposite of this report: {}. It gives each setting the same weight, this report "
         f"each search space; {crowded}.",
     }

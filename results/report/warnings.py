@@ -97,8 +97,8 @@ def _of_splits(comparison: Comparison) -> Iterator[str]:
     benches = sorted(set(settings["bench"][settings["split"] == "only"]))
     if benches:
         yield (
-            f"{listed(benches)}: selected and reported on the same split, the only one of the table; how good a choice "
-            "is on data that did not choose it, no number here says"
+            f"{listed(benches)}: selected and reported on the same split, the only one of the table: no "
+            "number here says how good the chosen configurations are on other data"
         )
 
 
@@ -120,7 +120,7 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
     counts = curves.runs.groupby(["setting", "method"]).size()
     if counts.max() < FEWEST:
         seeds = count(int(counts.max()), "seed")
-        yield f"every method has {seeds} at most: below {FEWEST} there is no interval, no p, and no verdict"
+        yield f"no method has more than {seeds}: with fewer than {FEWEST} there are no intervals, p-values or verdicts"
     elif counts.min() != counts.max():
         yield (
             f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
@@ -154,7 +154,7 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
         yield f"{count(empty, 'run')} {verb} no evaluation at all: the budget is too small for one, or the run failed"
     for method, name in enumerate(curves.names):
         if not np.isfinite(curves.incumbent[curves.runs["method"] == method]).any():
-            yield f"{name} has found nothing feasible in any run: it loses to whatever has"
+            yield f"{name} has found nothing feasible in any run: it loses to every method that has"
     failed = int(((curves.runs["failure"] != "") | (curves.runs["failed_evaluations"] > 0)).sum())
     if failed:
         yield f"{count(failed, 'run')} with failed evaluations, or stopped early (and then keeping the last incumbent)"
@@ -179,7 +179,7 @@ def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Ite
             random = listed([f"{phases[m]} of {names[m]}" for m in kind if m in phases])
             why = f". Their budget ends before they learn: the first {random} are random"
         elif set(comparison.by_constraint) == {"none"}:
-            why = ". No setting has a constraint: without one, methods that differ under constraints alone are the same"
+            why = ". No setting has a constraint: without one, methods that differ only under constraints are the same"
         else:
             why = ""
         same = listed([names[m] for m in kind])
@@ -187,7 +187,7 @@ def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Ite
     for kind in without.kinds if without else ():
         if len(kind) > 1 and kind not in comparison.overall.kinds:
             same = listed([names[m] for m in kind])
-            yield f"{same} are identical where there is no constraint: they differ under constraints alone"
+            yield f"{same} are identical where there is no constraint: they differ only under constraints"
 
 
 def _is_explained(kind: Sequence[int], phases: dict[int, int]) -> bool:

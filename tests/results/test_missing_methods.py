@@ -67,6 +67,14 @@ def test_wilcoxons_reasons_count_the_settings_of_its_test(lacking: Subject) -> N
     assert "x alone" not in text
 
 
+def test_two_settings_are_too_few_for_wilcoxon_and_that_is_the_reason(filled: Fill) -> None:
+    found = subject(filled, drawn({"a": {"x": 1.0, "y": 1.0}, "b": {"x": 9.0, "y": 9.0}}, {"x": 1, "y": 1}))
+    said = wilcoxon.sentences(found.comparison, wilcoxon.tested(found.comparison))
+    assert said[-1].startswith(
+        "Over 2 settings no pair can be significant: p is at least 0.500. This report finds a diff"
+    )
+
+
 def test_a_first_place_by_settings_that_another_method_lacks_says_so(filled: Fill) -> None:
     """On the four benchmarks that all have a and b do not differ; on twelve others a wins."""
     values = {m: dict(own) for m, own in drawn({"a": {"x": 5.0}, "b": {"x": 7.0}}, {"x": 12}).items()} | {"c": {}}

@@ -226,7 +226,7 @@ def test_where_it_disagrees_with_the_verdict_that_is_said_with_the_reason(filled
     found = part.tested(comparison)
     assert found[0].verdict(0, 1) == 1
     said = " ".join(part.sentences(comparison, found))
-    assert "of 1 pair differ 1 over 13 settings, 1 over 13 benchmarks and 0 over 2 spaces" in said
+    assert "1 of 1 pair differ over 13 settings, 1 over 13 benchmarks and 0 over 2 spaces" in said
     assert "Said of new tasks, 1 of those over settings would go further than this report" in said
     assert "Over settings it finds a difference where this report finds none: a and b (p = " in said
     assert "x alone has 92 % of them, and settings of one search space are no independent witnesses" in said
@@ -238,7 +238,7 @@ def test_where_it_agrees_nothing_more_is_said(filled: Fill) -> None:
     values = {m: {p: rng.normal(shift, 1, 10).tolist() for p in places} for m, shift in (("a", 5.0), ("b", 5.0))}
     comparison = compared(filled, values)
     (said,) = part.sentences(comparison, part.tested(comparison))
-    assert said.endswith("of 1 pair differ 0 over 8 settings, 0 over 1 benchmark and 0 over 1 space.")
+    assert said.endswith("0 of 1 pair differ over 8 settings, 0 over 1 benchmark and 0 over 1 space.")
     marks = part.side_by_side(comparison, part.tested(comparison)).marks
     assert "Over 1 space no pair can be significant: p is at least 1." in marks
 
