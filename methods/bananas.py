@@ -2,8 +2,8 @@
 
 Defaults are those of the authors' code (naszilla @7e65491). Differences: paths are those of the layer graph, so the
 operation `none` is on no path, and the 500 seen most often have a bit; targets are standardised; a network is mutated
-once and then again with probability one half each time; constraints are additional outputs; where a configuration is
-more than its graph, its values are words, too.
+once and then again with probability one half each time; constraints are additional outputs; where layers have units or
+a configuration is more than its graph, its values are words, too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
 Array = NDArray[np.float64]
@@ -39,8 +40,8 @@ class Bananas(Method):
     """An ensemble of networks on path encodings, independent Thompson sampling, mutants of the best as candidates.
 
     With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers,
-    together with the set of its named values if the graph does not show them all; else, and with encoding=values, as
-    the set of its named values. Unknown constraints are predicted like the objective. Candidates are compared by
+    together with the set of its named values unless it is a cell, which has none but operations; else, and with
+    encoding=values, as the set of its named values. Unknown constraints are predicted like the objective. Candidates are compared by
     sampled violation, then sampled objective. Pending evaluations are ignored.
 
     Options:
@@ -55,7 +56,7 @@ class Bananas(Method):
         "C. White, W. Neiswanger and Y. Savani. BANANAS: Bayesian Optimization with Neural Architectures for Neural "
         "Architecture Search. AAAI 2021."
     )
-    version = 3
+    version = 4
     tuned_on = ("nas-bench-101",)
     seconds = 0.05
 
@@ -200,12 +201,12 @@ class Ensemble:
 def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset[str]]:
     """The function that encodes a configuration: by the operations along its paths, by its values, or by both.
 
-    Values stand beside paths where a graph of layers does not show them all, such as learning rates and widths.
+    Values, such as learning rates and widths, stand beside paths everywhere but on cells, whose values are operations.
     """
     words = tokenizer(space)
     if encoding == "values" or not isinstance(space, AsGraph):
         return lambda configuration: frozenset(words(configuration))
-    if isinstance(space, AsScalars) and space.as_scalars(space.sample(np.random.default_rng(0))):
+    if isinstance(space, AsScalars | NetworkSpace):
         return lambda configuration: frozenset((*_paths(space.as_graph(configuration)), *words(configuration)))
     return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
 

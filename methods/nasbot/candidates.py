@@ -46,9 +46,8 @@ class Point(NamedTuple):
         """The point of a configuration, in a space that has the view `AsGraph`."""
         assert isinstance(space, AsGraph)  # see `Method.needs`
         network = encoded(space.as_graph(configuration))
-        if not isinstance(space, AsScalars):
-            return cls(network, (), network.graph)
-        return cls(network, space.as_scalars(configuration), configuration)
+        scalars = space.as_scalars(configuration) if isinstance(space, AsScalars) else ()
+        return cls(network, scalars, configuration if scalars else network.graph)
 
 
 class Candidates(ABC):

@@ -100,7 +100,7 @@ class Nasbot(_OnGraphs):
     """
 
     repeatable = Repeatable.SAME_KERNELS
-    version = 3
+    version = 4
     newer_options: ClassVar = {"pending": "mean"}
     seconds = 0.1
 
@@ -218,7 +218,7 @@ class Nasbot(_OnGraphs):
 class NasbotRandom(_OnGraphs):
     """A random network in place of the best one by the acquisition (the paper's RAND)."""
 
-    version = 3
+    version = 4
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL) -> None:
         super().__init__(problem, rng, initial)

@@ -120,7 +120,7 @@ class SCBO(Method):
         under_way = self._under_way()
         objective = self._processes[0]
         objective.fit(rows[ok], standardised(np.array([o.objective for o in self._told])[ok]), under_way)
-        sides = proportions(objective.lengths)
+        sides = proportions(objective.lengths, self._mixed.levels[~self._mixed.categorical] != 1)
         points = candidates(self._mixed, self._centre(rows), sides, self._region.length, self._power, self._rng)
         points = points[[_key(point) not in self._seen for point in points]]
         if not len(points):

@@ -57,10 +57,18 @@ def _better(rank: Rank, best: Rank) -> bool:
     return rank[1] < best[1] - _GAIN * abs(best[1])
 
 
-def proportions(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sides of a box in proportion to length-scales, with the geometric mean 1 (Eriksson et al., TuRBO, section 2)."""
-    scaled: NDArray[np.float64] = lengths / np.exp(np.log(lengths).mean()) if len(lengths) else lengths
-    return scaled
+def proportions(lengths: NDArray[np.float64], varies: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Sides of a box in proportion to length-scales, with the geometric mean 1 (Eriksson et al., TuRBO, section 2).
+
+    The side of a column of one level is 1: nothing can be learnt of its length-scale.
+
+    Args:
+        varies: whether each column has more levels than one, the shape of `lengths`.
+    """
+    sides = np.ones(len(lengths))
+    if varies.any():
+        sides[varies] = lengths[varies] / np.exp(np.log(lengths[varies]).mean())
+    return sides
 
 
 def candidates(
@@ -86,7 +94,9 @@ def candidates(
         low, high = np.maximum(centre[ordered] - half, 0.0), np.minimum(centre[ordered] + half, 1.0)
         points = low + (high - low) * qmc.Sobol(len(ordered), scramble=True, seed=rng).random_base2(power)
         redrawn = rng.random(points.shape) < chance
-        redrawn[np.arange(n), rng.integers(len(ordered), size=n)] = True
+        varying = np.flatnonzero(levels[ordered] != 1)
+        if len(varying):
+            redrawn[np.arange(n), varying[rng.integers(len(varying), size=n)]] = True
         rows[:, ordered] = np.where(redrawn, points, rows[:, ordered])
     several = np.flatnonzero(categorical & (levels > 1))
     if len(several):

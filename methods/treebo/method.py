@@ -54,7 +54,7 @@ class TreeBO(Method):
         "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
         "Dependencies. ICML 2017."
     )
-    version = 2
+    version = 3
     seconds = 0.1
 
     def __init__(
@@ -159,7 +159,8 @@ class TreeBO(Method):
         constrained = {bound.metric.name for bound in bounds}
         for metric in (m for m in self._problem.told if m == self._problem.objective.name or m in constrained):
             values = np.array([self._observed[i].evaluation.metrics[metric] for i in observed])
-            if (finite := np.isfinite(values)).any():  # a constraint's metric may be missing from an ok evaluation
+            finite = np.isfinite(values)  # a constraint's metric may be missing from an ok evaluation
+            if finite.sum() >= _FEWEST:
                 surrogate = self._surrogates.setdefault(metric, self._new_surrogate())
                 surrogate.fit(seen.only(finite), values[finite], pending, self._rng)
         bounds = tuple(bound for bound in bounds if bound.metric.name in self._surrogates)
@@ -171,8 +172,8 @@ class TreeBO(Method):
         places = self._drawn(observed)
         values = acquisition(self._tree.points(places))
         if not self._is_joint:
-            by_path = acquisition(self._tree.points(places), True)
-            chosen = self._tree.path(places[int(np.argmax(by_path))])
+            by_path = np.argsort(-acquisition(self._tree.points(places), True), kind="stable")
+            chosen = self._path([places[i] for i in by_path])
             kept = [i for i, place in enumerate(places) if self._tree.path(place) == chosen]
             places, values = [places[i] for i in kept], values[kept]
         for _ in range(_ROUNDS):
@@ -212,6 +213,17 @@ class TreeBO(Method):
             candidates += [tree.neighbour(self._places[i], self._rng, True) for _ in range(_NEIGHBOURS)]
         candidates += [tree.neighbour(self._places[ranked[0]], self._rng) for _ in range(_NEIGHBOURS)]
         return candidates
+
+    def _path(self, places: Sequence[Sequence[Coordinate]]) -> Path:
+        """The path of the first place, or of the next one that has a new and allowed configuration among these."""
+        on_path: dict[Path, list[Sequence[Coordinate]]] = {}
+        for place in places:
+            on_path.setdefault(self._tree.path(place), []).append(place)
+        return next((path for path, own in on_path.items() if any(map(self._is_new, own))), next(iter(on_path)))
+
+    def _is_new(self, place: Sequence[Coordinate]) -> bool:
+        made = self._made(place)
+        return made is not None and made not in self._known and self._problem.allows(made)
 
     def _chosen(
         self, places: Sequence[Sequence[Coordinate]], values: Array, acquisition: Callable[[Points], Array]

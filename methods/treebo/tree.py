@@ -175,7 +175,8 @@ def _stepped(h: Hyperparameter, x: float, rng: Generator) -> float | int:
     if isinstance(h, Ordinal):
         up = x < len(h.values) - 1 and (x == 0 or rng.random() < 0.5)
         return int(x) + (1 if up else -1)
-    place = float(np.clip(_features(h, x) + rng.normal(0.0, _STEP), 0.0, 1.0))
+    step = rng.normal(0.0, _STEP)
+    place = float(np.clip(_features(h, x) + step, 0.0, 1.0))
     low, high = (math.log(v) if h.log else float(v) for v in (h.low, h.high))
     value = low + place * (high - low)
     value = min(max(math.exp(value) if h.log else value, h.low), h.high)
@@ -184,4 +185,5 @@ def _stepped(h: Hyperparameter, x: float, rng: Generator) -> float | int:
     whole = round(value)
     if whole != x:
         return whole
-    return whole + 1 if isinstance(h, Integer) and whole < h.high else whole - 1
+    up = whole < h.high and (whole == h.low or step > 0)
+    return whole + (1 if up else -1)

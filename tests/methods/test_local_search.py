@@ -164,7 +164,7 @@ class TestBananas:
                 MethodSpec.parse(spec).build(Problem(GRID, (Metric("loss", ""),)), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("bench", ["hpolib-naval", "hpobench-car", "digits/vit"])
+@pytest.mark.parametrize("bench", ["hpolib-naval", "hpobench-car", "digits/vit", "digits/cnn"])
 def test_bananas_tells_configurations_apart_that_have_the_same_graph(bench: str) -> None:
     """Their paths alone are a few: rates, widths and batches are on none."""
     space, rng = open_benchmark(bench).space, np.random.default_rng(0)

@@ -163,3 +163,30 @@ def test_isomorphic_cells_are_one_candidate() -> None:
     one, other = (Point.of(space, choices) for choices in ((1, 1, 0, 0, 1, 2), (1, 1, 0, 0, 2, 1)))
     assert one.identity == other.identity
     assert Point.of(space, (1, 1, 0, 0, 1, 1)).identity != one.identity
+
+
+def test_isomorphic_networks_of_a_program_are_one_candidate() -> None:
+    """Two branches in any order, without anything that the graph does not show."""
+
+    def write() -> Part:
+        def branch(name: str) -> Part:
+            kinds = [lambda: layers.conv2d(8, 1), lambda: layers.conv2d(8, 3), identity]
+            return siso_or(kinds, D([0, 1, 2], name=name))
+
+        block = siso_residual(lambda: branch("one"), lambda: branch("other"), layers.add)
+        return layers.classifier(siso_sequential([layers.conv2d(8), block, branch("last")]), 10)
+
+    program = Program(write)
+    points = {c: Point.of(program, c) for c in {program.sample(np.random.default_rng(k)) for k in range(200)}}
+    assert {point.scalars for point in points.values()} == {()}
+    graphs = {encoded(program.as_graph(c)).graph for c in points}
+    assert len({point.identity for point in points.values()}) == len(graphs) < len(points)
+    for name in ("nasbot-rand", "nasbot"):
+        search = MethodSpec.parse(f"{name}:initial=5").build(
+            Problem(program, (Metric("loss", ""),)), np.random.default_rng(0)
+        )
+        asked = []
+        for number in range(len(graphs)):
+            asked.append(search.ask())
+            search.tell(Observation(asked[-1], Evaluation({"loss": float(number % 5)}, 1.0, "ok"), True))
+        assert len({encoded(program.as_graph(c)).graph for c in asked}) >= len(graphs) - 2  # the first may repeat

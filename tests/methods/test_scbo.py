@@ -194,10 +194,10 @@ def test_a_draw_chooses_the_best_feasible_else_the_least_violation() -> None:
 
 
 def test_the_box_is_long_where_the_objective_varies_slowly() -> None:
-    sides = proportions(np.array([0.1, 0.4, 1.6]))
-    assert sides == pytest.approx([0.25, 1.0, 4.0])
+    sides = proportions(np.array([0.1, 0.5, 0.4, 1.6]), np.array([True, False, True, True]))
+    assert sides == pytest.approx([0.25, 1.0, 1.0, 4.0])  # the second column has one level
     assert np.prod(sides) == pytest.approx(1.0)
-    assert proportions(np.ones(0)).shape == (0,)
+    assert proportions(np.ones(0), np.ones(0, bool)).shape == (0,)
     process = RowProcess(np.array([False, False]))
     rows = np.random.default_rng(0).random((60, 2))
     process.fit(rows, standardised(np.sin(12 * rows[:, 0])))

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, ParameterSpace
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import listed
@@ -218,3 +218,31 @@ def test_of_listed_rows_it_asks_for_the_best_and_loses_none_that_it_only_looked_
         method.tell(Observation(asked[-1], Evaluation({"loss": float(losses[asked[-1]])}, 1.0), True))
     assert len(set(asked)) == 40
     assert len(set(np.argsort(losses)[:10].tolist()) & set(asked)) >= 8
+
+
+def test_two_steps_take_the_next_path_where_the_best_one_has_nothing_new() -> None:
+    """Three configurations on the leaf that looks best: random draws, its fall-back, would go on for ever."""
+    space = ParameterSpace(
+        [Categorical("a", ("u", "v")), Categorical("few", (1, 2, 3)), Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)],
+        {"few": ("a", ["u"]), "x": ("a", ["v"]), "y": ("a", ["v"])},
+    )
+    method: Any = MethodSpec.parse("treebo:acquisition=two-step").build(
+        Problem(space, (Metric("loss", ""),)), np.random.default_rng(0)
+    )
+    first, draws = method._first, []
+    method._first = lambda: draws.append(1) or first()
+    for _ in range(30):
+        configuration = method.ask()
+        a, few, x, y = configuration
+        loss = 0.3 + 0.01 * few if a == 0 else 0.4 + (x - 0.3) ** 2 + (y - 0.8) ** 2
+        method.tell(Observation(configuration, Evaluation({"loss": loss}, 1.0), True))
+    assert len(draws) == 10  # the initial phase
+
+
+def test_an_integers_step_that_rounds_back_goes_where_the_draw_went() -> None:
+    tree = Tree(ParameterSpace([Integer("n", 1, 3)]).as_flat())
+    rng = np.random.default_rng(0)
+    steps = [int(tree.neighbour([2], rng)[0] or 0) for _ in range(400)]
+    assert set(steps) == {1, 3}
+    assert 0.4 < np.mean([step == 3 for step in steps]) < 0.6
+    assert {int(tree.neighbour([end], rng)[0] or 0) for end in (1, 3) for _ in range(50)} <= {1, 2, 3}
