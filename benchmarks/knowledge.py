@@ -174,8 +174,10 @@ def _within(bound: Bound, benchmark: Benchmark, task: Benchmark) -> NDArray[np.b
     holds: NDArray[np.bool_] = bound.holds(own)
     if task is benchmark:
         return holds
-    share = holds.sum() / np.isfinite(own).sum()
-    keys = np.where(np.isfinite(values), values if bound.upper else -values, np.inf)
-    limit = np.sort(keys)[max(math.ceil(share * np.isfinite(values).sum()) - 1, 0)]
-    within: NDArray[np.bool_] = keys <= limit
+    known = np.isfinite(values)
+    count = -(-int(holds.sum()) * int(known.sum()) // int(np.isfinite(own).sum()))  # the share, rounded up
+    if not count:
+        return np.zeros(len(values), bool)
+    keys = np.where(known, values if bound.upper else -values, np.inf)
+    within: NDArray[np.bool_] = keys <= np.sort(keys)[count - 1]
     return within

@@ -41,8 +41,8 @@ class Bananas(Method):
 
     With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers,
     together with the set of its named values unless it is a cell, which has none but operations; else, and with
-    encoding=values, as the set of its named values. Unknown constraints are predicted like the objective. Candidates are compared by
-    sampled violation, then sampled objective. Pending evaluations are ignored.
+    encoding=values, as the set of its named values. Unknown constraints are predicted like the objective. Candidates
+    are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
 
     Options:
         initial: random configurations at first, at least 1.

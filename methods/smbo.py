@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import ClassVar
 
@@ -116,8 +117,19 @@ class Smbo(Method):
         elif self._feasible:
             self._ridge.add(features, self._worst())
         else:
+            is_worst = self._worst() < violation < math.inf
             self._infeasible.append((features, violation))
-            self._ridge.add(features, violation if math.isfinite(violation) else self._worst())
+            if is_worst and any(math.isinf(v) for _, v in self._infeasible):  # failures are to count as the worst
+                self._ridge.forget()
+                self._add_infeasible(self._infeasible)
+            else:
+                self._add_infeasible(self._infeasible[-1:])
+
+    def _add_infeasible(self, infeasible: Sequence[tuple[Array, float]]) -> None:
+        """Adds observations with their violations to the model; a failure counts with the largest one."""
+        worst = self._worst()
+        for features, violation in infeasible:
+            self._ridge.add(features, violation if math.isfinite(violation) else worst)
 
 
 class Ridge:

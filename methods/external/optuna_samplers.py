@@ -185,7 +185,8 @@ class Optuna(_BuiltIn):
         sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
         initial: random configurations at first, if the sampler has `n_startup_trials`; 0 for its default.
         population: members of a generation, if the sampler has `population_size` or `popsize`; 0 for its default.
-        multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`.
+        multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`; with several
+            objectives Optuna's TPE has one per hyper-parameter in any case.
         liar: false to ignore pending evaluations, if the sampler has `constant_liar`.
     """
 

@@ -38,20 +38,20 @@ class Rung:
         if may_go_on:
             heapq.heappush(self._waiting, (key, observation.trial, observation.configuration))
 
-    def promoted(self, eta: int) -> tuple[int, Configuration] | None:
-        """Takes the best unpromoted training if it is among the best floor(n/η) of all n results (algorithm 2)."""
+    def promoted(self, share: int) -> tuple[int, Configuration] | None:
+        """Takes the best unpromoted training if it is among the best floor(n/share) of all n results (algorithm 2)."""
         if not self._waiting:
             return None
         key, trial, configuration = self._waiting[0]
-        if bisect.bisect_left(self._sorted, key) >= len(self._sorted) // eta:
+        if bisect.bisect_left(self._sorted, key) >= len(self._sorted) // share:
             return None
         heapq.heappop(self._waiting)
         return trial, configuration
 
-    def is_among_best(self, observation: Observation, eta: int) -> bool:
-        """Whether at most a share of 1/η of the results so far, this one included, are better than this one."""
+    def is_among_best(self, observation: Observation, share: int) -> bool:
+        """Whether at most one in `share` of the results so far, this one included, is better than this one."""
         better = bisect.bisect_left(self._sorted, (*observation.rank(self._constraints), -1))
-        return better * eta <= len(self._sorted)
+        return better * share <= len(self._sorted)
 
 
 @METHODS.register("asha")
@@ -65,7 +65,7 @@ class ASHA(Method):
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
-        lowest: the lowest level at which trainings are compared; 0 for the first level.
+        lowest: no level below this one is used; 0 for the first level.
         variant: promotion or stopping.
     """
 
@@ -74,6 +74,7 @@ class ASHA(Method):
         "for Massively Parallel Hyperparameter Tuning. MLSys 2020."
     )
     needs_fidelity = True
+    version = 2
     seconds = 1e-5
     rung: ClassVar[type[Rung]] = Rung
     """How the results of a level are ordered."""
@@ -84,25 +85,30 @@ class ASHA(Method):
         check_choice("variant", variant, _VARIANTS)
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it
         self._problem, self._rng, self._eta = problem, rng, eta
-        self._levels = rungs(problem.fidelity, eta, lowest)
+        every = rungs(problem.fidelity, eta, lowest)
+        self._levels = list(dict.fromkeys(every))
+        self._shares = {level: eta ** every.count(level) for level in self._levels}
+        """Of the trainings at each level the best one in so many continue: 1 in η for each rung that falls on it."""
         self._continuable, self._stopping = problem.fidelity.continuable, variant == "stopping"
         self._rungs = {level: self.rung(problem) for level in self._levels[:-1]}
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
-        self._downwards = [(rung, self._above[level]) for level, rung in reversed(self._rungs.items())]
+        self._downwards = [
+            (rung, self._shares[level], self._above[level]) for level, rung in reversed(self._rungs.items())
+        ]
         self._judged: deque[Proposal] = deque()
         """Trainings that continue at once (variant stopping)."""
 
     def ask(self) -> Proposal:
         if self._judged:
             return self._judged.popleft()
-        for rung, above in self._open():
-            promoted = rung.promoted(self._eta)
+        for rung, share, above in self._open():
+            promoted = rung.promoted(share)
             if promoted is not None:
                 return self._further(*promoted, above)
         return Proposal(self._problem.space.sample(self._rng), self._levels[0])
 
-    def _open(self) -> Sequence[tuple[Rung, Level]]:
-        """The rungs that promote, the highest first, each with the level above it."""
+    def _open(self) -> Sequence[tuple[Rung, int, Level]]:
+        """The rungs that promote, the highest first, each with its entry of `_shares` and the level above it."""
         return () if self._stopping else self._downwards
 
     def tell(self, observation: Observation) -> None:
@@ -111,7 +117,7 @@ class ASHA(Method):
             return  # the highest level has no rung
         is_ok = observation.evaluation.status == "ok"
         rung.add(observation, is_ok and not self._stopping)
-        if self._stopping and is_ok and rung.is_among_best(observation, self._eta):
+        if self._stopping and is_ok and rung.is_among_best(observation, self._shares[observation.level]):
             above = self._above[observation.level]
             self._judged.append(self._further(observation.trial, observation.configuration, above))
 

@@ -44,7 +44,7 @@ class BOHB(Hyperband):
         "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML "
         "2018."
     )
-    version = 3
+    version = 4
     needs = (AsFlat,)
     seconds = 1e-3
     newer_options: ClassVar = {**Hyperband.newer_options, "pending": "ignored"}

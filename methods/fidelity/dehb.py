@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
 from nasbench.benchmarks.spaces.hyperparameters import at_share, share_of
 from nasbench.methods.contract import METHODS, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.hyperband import Bracket, Hyperband
-from nasbench.methods.fidelity.rungs import best, sizes_of_authors
+from nasbench.methods.fidelity.rungs import best, merged, sizes_of_authors
 
 Vector: TypeAlias = NDArray[np.float64]
 """A point of the unit cube, one coordinate per hyper-parameter."""
@@ -89,6 +89,7 @@ class Generations(Bracket):
     def _promote(self) -> None:
         self._rung += 1
         self._to_begin = self._open = self._sizes[self._rung]
+        self._results.clear()
 
 
 @METHODS.register("dehb")
@@ -109,7 +110,7 @@ class DEHB(Hyperband):
         "Hyperparameter Optimization. IJCAI 2021."
     )
     needs = (AsFlat,)
-    version = 2
+    version = 3
     seconds = 1e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
@@ -118,13 +119,14 @@ class DEHB(Hyperband):
         self._children: dict[int, _Child] = {}
         """The pending children, by trial."""
         self._bred: _Child
-        count = len(self._levels)
-        schedule = [sizes_of_authors(count, s, eta) for s in range(count)]
-        largest = [max(sizes[k - count] for sizes in schedule if len(sizes) >= count - k) for k in range(count)]
+        largest = dict.fromkeys(self._levels, 0)
+        for s in range(len(self._rungs)):
+            for level, size in zip(*self._sized(s), strict=True):
+                largest[level] = max(largest[level], size)
         dimensions = len(self._flat.hyperparameters)
         self._populations = {
             level: Population([Member(vector) for vector in rng.random((size, dimensions))])
-            for level, size in zip(self._levels, largest, strict=True)
+            for level, size in largest.items()
         }
 
     def ask(self) -> Proposal:
@@ -144,9 +146,11 @@ class DEHB(Hyperband):
             members[slot] = child
 
     def bracket(self, s: int) -> Bracket:
-        rungs = sizes_of_authors(len(self._levels), s, self._eta)
-        breed = partial(self._breed, self._opened < len(self._levels))
-        return Generations(self._levels[-s - 1 :], rungs, breed)
+        return Generations(*self._sized(s), partial(self._breed, self._opened < len(self._rungs)))
+
+    def _sized(self, s: int) -> tuple[list[Level], list[int]]:
+        """The levels of the bracket with s rungs above its first, and the number of trainings at each."""
+        return merged(self._rungs[-s - 1 :], sizes_of_authors(len(self._rungs), s, self._eta))
 
     def _breed(self, in_first_round: bool, level: Level, below: Level, n: int) -> Proposal:
         """The next proposal at a level.

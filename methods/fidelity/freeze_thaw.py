@@ -47,7 +47,8 @@ class FreezeThaw(Method):
 
     Options:
         eta: a training pauses whenever its length has grown by this factor; at least 2.
-        lowest: the level of the first pause; 0 for the last level within an eighth of the highest.
+        lowest: no training pauses below this level; 0 for the last level within 1/8 (or 1/eta, if that is less) of the
+            highest.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -65,8 +66,8 @@ class FreezeThaw(Method):
         self._problem, self._rng = problem, rng
         self._known = [level.work for level in problem.fidelity.ladder]
         values = problem.fidelity.axes[0].values
-        earliest = [value for value in values if value * _EARLIEST <= values[-1]]
-        levels = rungs(problem.fidelity, eta, lowest or max(earliest, default=0))
+        earliest = [value for value in values if value * max(_EARLIEST, eta) <= values[-1]]
+        levels = list(dict.fromkeys(rungs(problem.fidelity, eta, lowest or max(earliest, default=0))))
         self._levels = levels if problem.fidelity.continuable else levels[-1:]
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
         self._paused: dict[Level, list[tuple[Rank, int, Configuration]]] = {level: [] for level in self._above}

@@ -13,7 +13,7 @@ from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
-from nasbench.methods.fidelity.rungs import SIZES, best, rungs, sizes
+from nasbench.methods.fidelity.rungs import SIZES, best, merged, rungs, sizes
 
 
 class Bracket:
@@ -65,15 +65,17 @@ class Bracketed(Method):
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
-        lowest: the lowest level at which trainings are compared; 0 for the first level.
+        lowest: no level below this one is used; 0 for the first level.
     """
 
     needs_fidelity = True
+    version = 2
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it
         self._problem, self._rng, self._eta = problem, rng, eta
-        self._levels = rungs(problem.fidelity, eta, lowest)
+        self._rungs = rungs(problem.fidelity, eta, lowest)
+        self._levels = list(dict.fromkeys(self._rungs))
         self._sizes = sizes
         self._continuable = problem.fidelity.continuable
         self._brackets: list[Bracket] = []
@@ -104,7 +106,7 @@ class Bracketed(Method):
 
     def bracket(self, s: int) -> Bracket:
         """A new bracket with s rungs above its first."""
-        return Bracket(self._levels[-s - 1 :], self._sizes(len(self._levels), s, self._eta))
+        return Bracket(*merged(self._rungs[-s - 1 :], self._sizes(len(self._rungs), s, self._eta)))
 
     def _next(self) -> tuple[Proposal, Bracket]:
         for bracket in self._brackets:
@@ -132,7 +134,7 @@ class SuccessiveHalving(Bracketed):
     seconds = 1e-5
 
     def bracket_after(self, opened: int) -> int:
-        return len(self._levels) - 1
+        return len(self._rungs) - 1
 
 
 @METHODS.register("hyperband")
@@ -162,4 +164,4 @@ class Hyperband(Bracketed):
         self._sizes = SIZES[brackets]
 
     def bracket_after(self, opened: int) -> int:
-        return len(self._levels) - 1 - opened % len(self._levels)
+        return len(self._rungs) - 1 - opened % len(self._rungs)

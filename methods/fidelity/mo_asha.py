@@ -33,11 +33,11 @@ class FrontsRung(Rung):
         self._violations.append(observation.rank(self._problem.constraints)[0])
         self._best = None
 
-    def promoted(self, eta: int) -> tuple[int, Configuration] | None:
+    def promoted(self, share: int) -> tuple[int, Configuration] | None:
         if not self._unpromoted:
             return None
         if self._best is None:
-            self._best = order(self._violations, self._losses, len(self._losses) // eta)
+            self._best = order(self._violations, self._losses, len(self._losses) // share)
         number = next((number for number in self._best if number in self._unpromoted), None)
         return None if number is None else self._unpromoted.pop(number)
 
@@ -53,14 +53,14 @@ class MOASHA(ASHA):
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
-        lowest: the lowest level at which trainings are compared; 0 for the first level.
+        lowest: no level below this one is used; 0 for the first level.
     """
 
     source = (
         "R. Schmucker, M. Donini, M. B. Zafar, D. Salinas and C. Archambeau. Multi-objective Asynchronous Successive "
         "Halving. arXiv:2106.12639, 2021."
     )
-    version = 2
+    version = 3
     serves_several = True
     seconds = 3e-3
     rung = FrontsRung

@@ -32,14 +32,14 @@ class PASHA(ASHA):
 
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
-        lowest: the lowest level at which trainings are compared; 0 for the first level.
+        lowest: no level below this one is used; 0 for the first level.
     """
 
     source = (
         "O. Bohdal, L. Balles, M. Wistuba, B. Ermis, C. Archambeau and G. Zappella. PASHA: Efficient HPO and NAS with "
         "Progressive Resource Allocation. ICLR 2023."
     )
-    version = 3
+    version = 4
     seconds = 1e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
@@ -54,7 +54,7 @@ class PASHA(ASHA):
         self._ended = 0
         """Number of trainings that reached the highest rung since it was added."""
 
-    def _open(self) -> Sequence[tuple[Rung, Level]]:
+    def _open(self) -> Sequence[tuple[Rung, int, Level]]:
         return self._downwards[len(self._downwards) - self._top :]
 
     def tell(self, observation: Observation) -> None:

@@ -73,7 +73,7 @@ class PriorBand(Hyperband):
         if not self._begun:
             self._begun = True
             return self._prior.draw(self._rng, kept=1.0)
-        if self._rng.random() < 1 / (1 + self._eta ** self._levels.index(level)):
+        if self._rng.random() < 1 / (1 + self._eta ** self._rungs.index(level)):
             return self._problem.space.sample(self._rng)
         incumbent = self._incumbent()
         if incumbent is None or self._rng.random() >= self._trust(incumbent):

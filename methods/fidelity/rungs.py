@@ -10,27 +10,35 @@ from nasbench.benchmarks.spaces.errors import UsageError, check_range
 
 
 def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[Level]:
-    """Levels at which trainings are compared, ascending: floor(R / η^k), rounded down to an existing level.
+    """The s_max + 1 levels at which trainings are compared, ascending: floor(R / η^k), rounded down to an existing one.
 
     They are counted down from the highest level R, so that R is always a rung. Li et al. (JMLR 2018, section 3.5)
-    compute s_max = floor(log_η(R / r)); here integers are compared exactly.
+    compute s_max = floor(log_η(R / r)); here integers are compared exactly. Where a ladder is sparse, several rungs
+    fall on one level: of 12 and 200 epochs with η = 3, 12, 12 and 200 are the rungs (`merged`).
 
     Args:
-        lowest: r, the lowest value of the ladder's axis to use; 0 for its first.
+        lowest: r, no lower value of the ladder's axis is used; 0 for its first.
 
-    Raises UsageError if η is below 2 or `lowest` is not one of the levels.
+    Raises UsageError if η is below 2, or `lowest` is not one of the levels or leaves no rung below R.
     """
     levels = fidelity.axes[0].values
     check_range("eta", eta, 2, 1000)
     if lowest and lowest not in levels:
         raise UsageError(f"lowest must be a level of {fidelity}, or 0 for the first, not {lowest}")
     first, highest = lowest or levels[0], levels[-1]
+    if lowest and lowest * eta > highest and len(levels) > 1:
+        raise UsageError(f"lowest must be at most {highest // eta}, the highest level divided by eta, not {lowest}")
     values, share = [highest], eta
     while first * share <= highest:
-        place = bisect.bisect_right(levels, highest // share) - 1
-        values.append(max(levels[max(place, 0)], first))
+        values.append(levels[bisect.bisect_right(levels, highest // share) - 1])
         share *= eta
-    return [fidelity.ladder[levels.index(level)] for level in sorted(set(values))]
+    return [fidelity.ladder[levels.index(level)] for level in reversed(values)]
+
+
+def merged(rungs: Sequence[Level], sizes: Sequence[int]) -> tuple[list[Level], list[int]]:
+    """The rungs of a bracket and their sizes without those at the level of the rung below, which train nothing."""
+    kept = [i for i, level in enumerate(rungs) if not i or level != rungs[i - 1]]
+    return [rungs[i] for i in kept], [sizes[i] for i in kept]
 
 
 def sizes(brackets: int, bracket: int, eta: int) -> list[int]:

@@ -14,7 +14,6 @@ from nasbench.benchmarks.spaces.hyperparameters import (
     Categorical,
     Float,
     Hyperparameter,
-    Integer,
     Ordinal,
     draw,
     has_many,

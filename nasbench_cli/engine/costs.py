@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.engine.plan import PlannedSetup
-from nasbench.methods.fidelity.rungs import rungs, sizes
+from nasbench.methods.fidelity.rungs import merged, rungs, sizes
 from nasbench.results import Setup, Store
 
 BYTES_A_ROW = 60.0
@@ -91,8 +91,9 @@ def _parts(planned: PlannedSetup) -> float:
     fidelity = open_benchmark(planned.setup.bench).fidelity
     if fidelity is None or not planned.spec.method.needs_fidelity:
         return 1.0
-    levels = [level.work for level in rungs(fidelity, 3)]
-    counts = sizes(len(levels), len(levels) - 1, 3)
+    every = rungs(fidelity, 3)
+    kept, counts = merged(every, sizes(len(every), len(every) - 1, 3))
+    levels = [level.work for level in kept]
     paid = [level - before for level, before in zip(levels, [0, *levels], strict=False)]
     if not fidelity.continuable:
         paid = levels

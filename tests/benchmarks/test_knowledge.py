@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import BENCHMARKS, Bound, Metric, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Bound, Metric, knowledge, open_benchmark
 from nasbench.benchmarks.knowledge import EXPERTS, Experts, Knowledge
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -183,6 +184,18 @@ def test_a_constraint_is_carried_over_by_the_share_of_what_is_known() -> None:
             lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
         first = Knowledge(own, [bound]).portfolio(1)
     assert first == (SPACE.configuration(10 + int(np.argsort(others[10:, 1])[4])),)
+
+
+def test_the_share_of_a_constraint_is_counted_in_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """k/n · n is above k in floating point for some, which allowed one configuration too many; and 0 is none."""
+    wrong = next((k, n) for n in range(2, 99) for k in range(1, n) if math.ceil(k / n * n) > k)
+    values = np.arange(float(wrong[1]))
+    means = {"one": np.stack([values, values], axis=1), "other": np.stack([values, values], axis=1)}
+    tasks = {name: SimpleNamespace(name=name, metrics=(Metric("loss", ""), SIZE)) for name in means}
+    monkeypatch.setattr(knowledge, "_means", lambda task: means[task.name])
+    for count in (wrong[0], 0):
+        bound = Bound(SIZE, count - 0.5, upper=True)
+        assert knowledge._within(bound, tasks["one"], tasks["other"]).sum() == count  # type: ignore[arg-type]
 
 
 def test_tables_without_a_search_space_are_no_other_tasks_of_each_other() -> None:

@@ -13,13 +13,13 @@ import pytest
 
 from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.fidelity.asha import ASHA
 from nasbench.methods.fidelity.hyperband import Bracket
 from nasbench.methods.fidelity.pasha import PASHA, Crossings, is_same_order
-from nasbench.methods.fidelity.rungs import best, rungs, sizes
+from nasbench.methods.fidelity.rungs import best, merged, rungs, sizes
 from nasbench.results import Trajectory
 from tests.methods.levels import Stepwise, named, trajectory
 from tests.nasbench_cli import toys
@@ -64,14 +64,43 @@ def test_sizes_are_those_of_the_papers_table() -> None:
 
 
 def test_rungs_are_levels_that_exist() -> None:
-    assert rungs(Fidelity("epochs", "1 epoch", (12, 200), continuable=False), 3) == named([12, 200])
+    sparse = rungs(Fidelity("epochs", "1 epoch", (12, 200), continuable=False), 3)
+    assert sparse == named([12, 12, 200])
+    assert merged(sparse, [9, 3, 1]) == (named([12, 200]), [9, 1])
     steps = Fidelity("points", "200 steps", (1, 5, 10, 20, 51))
     assert rungs(steps, 3) == [Level(points=value) for value in (1, 5, 10, 51)]
     assert rungs(epochs(52), 3, lowest=5) == named([5, 17, 52])
     with pytest.raises(UsageError, match="lowest must be a level of epochs 1 to 52, or 0 for the first, not 53"):
         rungs(epochs(52), 3, lowest=53)
+    with pytest.raises(UsageError, match="lowest must be at most 17, the highest level divided by eta, not 18"):
+        rungs(epochs(52), 3, lowest=18)
     with pytest.raises(UsageError, match=r"eta must lie in \[2, 1000\], not 1"):
         rungs(epochs(52), 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("successive-halving", [12] * 9 + [200] + [12] * 9 + [200]),
+        ("hyperband", [12] * 9 + [200] + [12] * 5 + [200] + [200] * 3 + [12] * 9),
+        ("asha", [12] * 9 + [200] + [12] * 9 + [200]),
+        ("dehb", [12] * 9 + [200] + [12] * 3 + [200] + [200] * 3 + [12] * 9),
+    ],
+)
+def test_rungs_that_fall_on_one_level_keep_their_elimination(name: str, first: list[int]) -> None:
+    """Of 12 and 200 epochs, a factor of 17: the best of nine goes on, not the best of three."""
+    space = GridSpace([Ordinal("x", tuple(range(200)))])
+    problem = Problem(space, (Metric("loss", ""),), fidelity=Fidelity("epochs", "1 epoch", (12, 200)))
+    method = MethodSpec.parse(name).build(problem, np.random.default_rng(0))
+    asked = []
+    for number in range(len(first)):
+        proposal = method.ask()
+        assert isinstance(proposal, Proposal)
+        trial = number if proposal.continues is None else proposal.continues
+        asked.append(proposal.level["epochs"])
+        evaluation = Evaluation({"loss": float(number)}, 1.0, "ok")  # the first is the best: it goes on at once
+        method.tell(Observation(proposal.configuration, evaluation, True, level=proposal.level, trial=trial))
+    assert asked == first
 
 
 def test_of_equal_ranks_the_earlier_goes_on() -> None:

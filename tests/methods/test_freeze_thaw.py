@@ -116,6 +116,7 @@ def test_trainings_pause_from_an_eighth_of_the_whole_on_or_from_where_the_option
     problem = Problem(SPACE, (Metric("loss", ""),), fidelity=EPOCHS)
     assert FreezeThaw(problem, np.random.default_rng(0))._levels == named([6, 13, 26, 52])
     assert FreezeThaw(problem, np.random.default_rng(0), lowest=1, eta=3)._levels == named([1, 5, 17, 52])
+    assert FreezeThaw(problem, np.random.default_rng(0), eta=9)._levels == named([5, 52])  # not without a pause
 
 
 def test_beside_another_axis_trainings_pause_along_the_first_one() -> None:

@@ -136,6 +136,24 @@ def test_uct_equals_a_computation_by_hand() -> None:
     assert method.ask()[0] == max(after, key=after.__getitem__)  # the pending visit counts
 
 
+def test_to_smbo_failures_before_any_violation_are_no_better_than_what_violates_later() -> None:
+    """Three failures at one value of a, then violations at the others: the model must not lead back to the failures."""
+    space = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", tuple(range(40)))])
+    metrics = (Metric("loss", ""), Metric("size", ""))
+    bound = Bound(metrics[1], 1.0, upper=True)
+    back = 0
+    for seed in range(20):
+        method = MethodSpec.parse("smbo:explore=0,initial=1").build(
+            Problem(space, metrics[:1], (bound,)), np.random.default_rng(seed)
+        )
+        for number in range(9):
+            violating = Evaluation({"loss": 1.0, "size": 2.0}, 1.0)
+            configuration = (0 if number < 3 else 1 + number % 2, number)
+            method.tell(Observation(configuration, FAILED if number < 3 else violating, False))
+        back += method.ask()[0] == 0  # type: ignore[index]
+    assert back < 15
+
+
 def test_rewards_are_ranks_with_ties_half_and_infeasible_below() -> None:
     bound = Bound(Metric("size", ""), 1.0, True)
     method = Mcts(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0))
