@@ -40,6 +40,7 @@ from examples.pilot import read
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images.look_up import LookUp
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
+from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.results import Store
 from nasbench.results.display.numbers import p_value
 from nasbench.results.statistics.estimates import FEWEST, holm
@@ -62,6 +63,9 @@ class Truth:
         self._space = look_up.space
         names = look_up.space.hyperparameters[0].values
         self.operations = tuple(map(str, names))
+        self.logged = look_up.space.as_supernet().operations
+        """The same operations as searches log them, in which the size of a kernel is a choice of its own."""
+        assert self.operations == tuple(sized(name, 3) for name in self.logged)
         cells = [look_up.space.configuration(number) for number in range(look_up.space.size)]
         stages = [(Stage(tuple(look_up.space.values(cell).values()), 1),) * 3 for cell in cells]
         self._alive = np.array([not dead_stages(network) for network in stages])
@@ -122,7 +126,7 @@ def scored(store: Path, tables: Sequence[str]) -> dict[str, pd.Series]:
     log, scores = _log(store), {}
     for table in tables:
         truth = Truth(_images(store), table)
-        exact = {run: truth.expected(found) for run, found in final_probabilities(log, truth.operations).items()}
+        exact = {run: truth.expected(found) for run, found in final_probabilities(log, truth.logged).items()}
         percentiles = runs.assign(value=[truth.of(text) for text in runs["configuration"]])
         drawn = percentiles.groupby(["method", "seed"])["value"].mean()
         of_runs = pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
@@ -218,7 +222,7 @@ def _without_noise(method: str) -> str:
 
 def _ends(store: Path, truth: Truth) -> dict[tuple[str, int], Array]:
     """The probabilities at the end of each search of a method with five or more."""
-    ends = final_probabilities(_log(store), truth.operations)
+    ends = final_probabilities(_log(store), truth.logged)
     seeds = Counter(method for method, _ in ends)
     return {run: p for run, p in ends.items() if seeds[run[0]] >= FEWEST}
 

@@ -231,6 +231,7 @@ class ImageBenchmark(Benchmark):
 
     def _searchable(self) -> Searchable:
         frame, program, dataset = self.networks.frame, self.space, self._dataset
+        assert isinstance(program, CellProgram)  # no other space has this view
         return Searchable(
             self.name,
             frame.filters,
@@ -242,6 +243,7 @@ class ImageBenchmark(Benchmark):
             FLOPS_A_SECOND,
             partial(on_device, dataset, self._images, self._side, Recipe.layout),  # searches use the default layout
             lambda stages: program.from_values(choices_of(stages)),
+            program.operations,
         )
 
     def _cheap(self, configuration: Configuration) -> dict[str, float]:

@@ -68,7 +68,7 @@ class SPOS(OneShot):
         "Z. Guo, X. Zhang, H. Mu, W. Heng, Z. Liu, Y. Wei and J. Sun. Single Path One-Shot Neural Architecture Search "
         "with Uniform Sampling. ECCV 2020."
     )
-    version = 5
+    version = 6
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.spaces.cells import Stage, dead_stages
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages, pruned
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
@@ -111,9 +111,10 @@ class SinglePath(Search):
 
         As in the authors' code, the best `parents` of all generations are kept. Half of each later generation is
         mutated from them, half is crossed, and missing paths are drawn. Only paths that fit are scored, and of those
-        of one network (the kernel size of an edge without a convolution has no effect) only the first.
+        of one network only the first: an edge on no path to the output has no effect, nor has the kernel size of an
+        edge without a convolution.
         """
-        rng = np.random.default_rng([self.seed, 2])
+        rng = np.random.default_rng([self.seed, 0, 2])
         scored: dict[tuple[Stage, ...], Scored] = {}
         half = population // 2
         for _ in range(generations):
@@ -121,15 +122,17 @@ class SinglePath(Search):
             makers: list[tuple[Callable[[], Genes], int]] = [(partial(self.paths.drawn, rng), population)]
             if best:
                 mutated, crossed = partial(self._mutated, best, mutation, rng), partial(self._crossed, best, rng)
-                makers = [(mutated, half), (crossed, 2 * half), *makers]
-            for make, wanted in makers:
+                makers = [(mutated, half), (crossed, half), *makers]
+            for make, share in makers:
+                wanted = min(len(scored) + share, before + population)
                 for _ in range(_TRIES * population):
-                    if len(scored) >= before + wanted:
+                    if len(scored) >= wanted:
                         break
                     genes = make()
                     stages = self.paths.stages(genes)
-                    if stages not in scored and not dead_stages(stages) and fits(stages):
-                        scored[stages] = self.score(genes)
+                    network = tuple(stage._replace(operations=pruned(stage.operations)) for stage in stages)
+                    if network not in scored and not dead_stages(stages) and fits(stages):
+                        scored[network] = self.score(genes)
         return sorted(scored.values())
 
     def score(self, genes: Genes) -> Scored:
@@ -152,13 +155,13 @@ class SinglePath(Search):
     @cached_property
     def _held_out(self) -> list[LabelledImages]:
         """The half of the training images on which paths are ranked, in the same batches for all paths."""
-        rng = np.random.default_rng([self.seed, 3])
+        rng = np.random.default_rng([self.seed, 0, 3])
         return list(self.data.batches(_SCORED, None, rng, self._halves[1]))
 
     @cached_property
     def _seen(self) -> list[Tensor]:
         """Some images of the half that trains the weights, in the same batches for all paths."""
-        rng = np.random.default_rng([self.seed, 4])
+        rng = np.random.default_rng([self.seed, 0, 4])
         rows = self._halves[0][:RECALIBRATED]  # in random order already
         return [batch.images for batch in self.data.batches(_SCORED, None, rng, rows)]
 

@@ -15,6 +15,7 @@ from nasbench.benchmarks.images import DATASETS, LookUp
 from nasbench.benchmarks.images.look_up import _percentiles
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.cells import Stage
+from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.methods import MethodSpec
@@ -49,7 +50,7 @@ def test_a_network_becomes_the_cell_of_the_table(look_up: LookUp) -> None:
     assert isinstance(look_up.space, AsSupernet)
     searchable = look_up.space.as_supernet()
     names = ("nor_conv_3x3", "none", "skip_connect", "avg_pool_3x3", "nor_conv_1x1", "none")
-    assert set(names) <= set(searchable.operations)
+    assert set(names) <= {sized(name, 3) for name in searchable.operations}
     cell = searchable.configuration([Stage(names, 3)] * 3)
     assert tuple(look_up.space.values(cell).values()) == names
 
@@ -119,3 +120,14 @@ def test_images_smaller_than_those_of_the_supernet_are_refused(monkeypatch: pyte
     monkeypatch.setattr(DATASETS, "get", lambda name: small)
     with pytest.raises(UsageError, match="images of digits have sides of 14 pixels, and a supernet here sees 16"):
         LookUp("digits", "nb201-cifar10")
+
+
+def test_every_convolution_of_its_supernet_is_normalised_by_the_batch_alone(look_up: LookUp) -> None:
+    """A scale that is learnt would rescale the operation whose share is being learnt."""
+    torch = pytest.importorskip("torch")
+    from nasbench.methods.oneshot.supernet import Supernet
+
+    space = look_up.space.as_supernet()  # type: ignore[attr-defined]
+    network = Supernet(space.filters, space.shape[0], space.classes, space.depth, operations=space.operations)
+    norms = [module for module in network.cells.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    assert not any(norm.affine or norm.track_running_stats for norm in norms)

@@ -10,7 +10,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.cells.operations import IDENTITY, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.cells.stages import Stage
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.published.cells import DEPTHS, OPERATIONS
 
 if TYPE_CHECKING:
@@ -85,3 +87,8 @@ class Searchable:
     """Number of cells per stage; the largest number if depths are searched."""
     one_cell: bool = False
     """Whether the space has networks of one cell only, the same in all stages."""
+
+    def __post_init__(self) -> None:
+        missing = [name for name in (ZERO, IDENTITY, SPATIAL) if name not in self.operations]
+        if missing:
+            raise UsageError(f"one-shot methods cannot search {self.name}: its cells lack the operation {missing[0]}")

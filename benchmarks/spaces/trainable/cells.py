@@ -10,6 +10,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Size, Stage, dead_stages, equal_stages, parameters_paper, size, stages_of
 from nasbench.benchmarks.spaces.cells.equivalence import canonical
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal
 from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.network_grids import CellGrid
@@ -26,6 +27,12 @@ class CellProgram(Program):
 
     searchable: Callable[[], Searchable]
     """Makes the view for one-shot methods; set by the benchmark, which has the images."""
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """Names of the possible operations on an edge, in their order."""
+        choices = {h.name: h.values for h in self.as_flat().hyperparameters if isinstance(h, Categorical | Ordinal)}
+        return tuple(map(str, choices["stage1-op0"]))
 
     def as_supernet(self) -> Searchable:
         """The view for one-shot methods."""
