@@ -11,9 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from nasbench.benchmarks import UsageError  # noqa: E402
+from nasbench.benchmarks import UsageError, open_benchmark  # noqa: E402
 from nasbench.benchmarks.spaces import Categorical  # noqa: E402
-from nasbench.benchmarks.spaces.cells import Stage, dead_stages, equal_stages, operations, size  # noqa: E402
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages, equal_stages, operations, size, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.graph import cell_graph  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
 from nasbench.benchmarks.spaces.cells.operations import CellOperation  # noqa: E402
@@ -25,6 +25,8 @@ from nasbench.benchmarks.spaces.language.program import Program  # noqa: E402
 from nasbench.benchmarks.spaces.network_grids import CellGrid  # noqa: E402
 from nasbench.benchmarks.spaces.published import cells as published  # noqa: E402
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS, nasbench201  # noqa: E402
+from nasbench.benchmarks.spaces.trainable import SPACES, Frame  # noqa: E402
+from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace  # noqa: E402
 from nasbench.methods.oneshot.distributions import Logits, softmax  # noqa: E402
 from nasbench.methods.oneshot.parameters import ExpectedParameters  # noqa: E402
 from nasbench.methods.oneshot.sampling import stages  # noqa: E402
@@ -167,3 +169,17 @@ def test_a_name_is_taken_once_and_a_wrong_one_suggests_the_nearest() -> None:
         CellGrid([Categorical("a", OPERATIONS)])
     with pytest.raises(UsageError, match="unknown cell operation"):
         CellGrid([Categorical(f"edge{k}", ("none", "magic")) for k in range(6)])
+
+
+def test_a_space_of_cells_is_searched_with_its_own_operations() -> None:
+    def view(name: str, names: tuple[str, ...]) -> Searchable:
+        program = CellProgram(lambda: published.cells(8, 10, names))
+        space = CellSpace(program, Frame(8, (1, 16, 16), 10), stages_of)
+        with SPACES.lent(name, lambda frame: space):
+            return open_benchmark(f"digits/{name}").space.as_supernet()  # type: ignore[attr-defined, no-any-return]
+
+    names = (*published.OPERATIONS, "max_pool_3x3")
+    assert view("pooled", names).operations == names
+    for missing in ("none", "skip_connect", "nor_conv"):
+        with pytest.raises(UsageError, match=f"cannot search .*: its cells lack the operation {missing}"):
+            view(f"without-{missing}", tuple(name for name in names if name != missing))
