@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, overload
 
 import numpy as np
@@ -155,8 +156,8 @@ def satisfied(bounds: Sequence[Bound], values: NDArray[np.float64], places: Mapp
 def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
     """The constraints of a run. Each text is one constraint, several joined by `+`, or `none`.
 
-    They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed, or
-    `none` stands beside others.
+    They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed, `none`
+    stands beside others, or one bound makes another without effect.
     """
     others = [text for text in texts if text.strip() != "none"]
     if 0 < len(others) < len(texts):
@@ -165,7 +166,14 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
             "without and with them give the command twice, or write a suite"
         )
     parts = [part for text in texts for part in JOIN.split(text) if text.strip() != "none"]
-    return tuple(sorted({Constraint.parse(part) for part in parts}))
+    constraints = sorted({Constraint.parse(part) for part in parts})
+    for one, other in pairwise(constraints):
+        if (one.metric, one.relation) == (other.metric, other.relation):
+            raise UsageError(
+                f"{one.label} and {other.label} bound one metric on one side, and all constraints of a run hold "
+                "together: for runs with each of them give the command twice, or write a suite"
+            )
+    return tuple(constraints)
 
 
 def label(constraints: Sequence[Constraint]) -> str:

@@ -89,11 +89,19 @@ def passes(lower_reliability: float, rank_correlation: float) -> bool:
 def read(path: Path, metric: str) -> tuple[str, pd.DataFrame]:
     """A metric at its last epoch: its name, and a frame with a row per class of networks and a column per seed."""
     frame = pd.read_csv(path)
-    name = max((c for c in frame if c.startswith(f"{metric}@")), key=lambda c: int(c.rpartition("@")[2]))
+    found = [c for c in frame if c.startswith(f"{metric}@")]
+    if not found or "class" not in frame or "repetition" not in frame:
+        columns = ", ".join(frame.columns[:20])
+        raise UsageError(
+            f"{path} has no columns {metric}@EPOCH, class and repetition, as tables of networks by `nasbench tabulate` "
+            f"have; it has {columns}: --metric names another metric"
+        )
+    if frame["repetition"].nunique() < 2:
+        raise UsageError(f"{path} has one repetition per network; reliability needs two: tabulate … --repetitions 2")
+    name = max(found, key=lambda c: int(c.rpartition("@")[2]))
     choices = list(frame.columns[: frame.columns.get_loc("class")])
     frame = frame.drop_duplicates(["class", "repetition"])  # copies within a class would look like certainty
-    found = frame.pivot_table(values=name, index=choices, columns="repetition").dropna()
-    return name, found
+    return name, frame.pivot_table(values=name, index=choices, columns="repetition").dropna()
 
 
 def outside(table: str, networks: pd.MultiIndex) -> pd.DataFrame:
@@ -117,11 +125,14 @@ def main() -> int:
     for path in (asked.short, Path(asked.long)):
         if path.suffix == ".csv" and not path.is_file():
             parser.error(f"there is no file {path}")
-    name, short = read(asked.short, asked.metric)
-    if asked.long.endswith(".csv"):
-        longer, long = read(Path(asked.long), asked.metric)
-    else:
-        longer, long = asked.long, outside(asked.long, short.index)
+    try:
+        name, short = read(asked.short, asked.metric)
+        if asked.long.endswith(".csv"):
+            longer, long = read(Path(asked.long), asked.metric)
+        else:
+            longer, long = asked.long, outside(asked.long, short.index)
+    except UsageError as error:
+        parser.error(str(error))
     both = short.index.intersection(long.index)
     ours, theirs = short.loc[both].to_numpy(), long.loc[both].to_numpy()
     rng, seeds = np.random.default_rng(0), ours.shape[1]

@@ -61,8 +61,9 @@ def _counted(names: Iterable[str]) -> list[str]:
     """Names grouped by their first word, with the size of each group: `hpolib-… (4)`."""
     families: dict[str, list[str]] = {}
     for name in names:
-        families.setdefault(name.partition("-")[0], []).append(name)
-    return [f"{word}-… ({len(members)})" if len(members) > 1 else members[0] for word, members in families.items()]
+        word, _, rest = name.partition("-")
+        families.setdefault(f"{word}-…" if rest else name, []).append(name)
+    return [f"{word} ({len(members)})" if len(members) > 1 else members[0] for word, members in families.items()]
 
 
 class Problems:

@@ -69,7 +69,7 @@ def guess(data: Path) -> Guess:
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
     lines = [
         f"# What the columns of {_plain(data.name)} are, guessed from its header and its values. A comment that begins",
-        '# with "?" is a doubt. Read it, and mend what is wrong: docs/tables.md lists all keys.',
+        '# with "?" is a doubt. Read it, and correct what is wrong: docs/tables.md lists all keys.',
         *map(_text, _top(data, frame, roles, metrics)),
     ]
     if roles.cell:
@@ -108,7 +108,11 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
     if is_listed:
         yield "space", "listed", f"the rows are the space: {there:,} configurations"
     if objective_of(roles.metrics).missing or (there < span and not is_listed):
-        yield "missing", "invalid", '? to ask for what has no value is a failure; or "infeasible": no failure'
+        yield (
+            "missing",
+            "invalid",
+            '? a configuration without a value counts as failed; or "infeasible": as one that cannot be evaluated',
+        )
     numbered = [column.name for column in (roles.repetition, roles.epoch) if column]
     twice = int(frame[[*rows.columns, *numbered]].duplicated().sum())
     if twice:
@@ -203,9 +207,12 @@ def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str
         return (
             ("valid", "? of the validation data, for there is a test score")
             if has_test
-            else ("only", '? on which data? With "valid", and a test score beside it, the report has both')
+            else (
+                "only",
+                '? measured on which split? "valid" if a test score stands beside it; "only" both selects and scores',
+            )
         )
-    return split or "valid", "" if split else "? on which data?"
+    return split or "valid", "" if split else "? measured on which split?"
 
 
 def _direction(column: Column, why: str, scale: int | None, is_objective: bool) -> list[_Line]:

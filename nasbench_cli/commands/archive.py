@@ -12,6 +12,7 @@ import click
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.commands.messages import say_notices
+from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.archives import open_archive, recompute
 from nasbench.cli.exits import DONE, SOME_FAILED
@@ -19,7 +20,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.display.numbers import count
 
 
-@click.group()
+@click.group(cls=Group)
 def archive() -> None:
     """Pack a store into one file that others can report against, and check such a file."""
 

@@ -11,13 +11,14 @@ from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import METHODS
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument(
     "name",
     metavar="METHOD|BENCHMARK|EXECUTOR",

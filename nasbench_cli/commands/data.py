@@ -18,6 +18,7 @@ from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
 from nasbench.benchmarks.tabular import added
 from nasbench.benchmarks.tabular.additions import ADDITIONS, Addition
 from nasbench.benchmarks.tabular.families import FAMILIES
+from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
@@ -29,7 +30,7 @@ SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS, **ADDITIONS}
 """The published tables, surrogates and further metrics of embedded tables, by name."""
 
 
-@click.group()
+@click.group(cls=Group)
 def data() -> None:
     """Fetch images, published tables and surrogates, and check them; no other command uses the network."""
 

@@ -11,13 +11,14 @@ import numpy as np
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import read
+from nasbench.cli.commands.once import Command
 from nasbench.cli.layout import table
 from nasbench.methods.nasbot.families import FAMILIES
 from nasbench.methods.nasbot.otmann import Encoded, matching
 from nasbench.methods.nasbot.otmann import distance as otmann
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("one", type=click.Path(path_type=Path))
 @click.argument("other", type=click.Path(path_type=Path))
 @click.option("--nu", type=float, default=0.5, show_default=True, help="Weight of the structural penalty.")

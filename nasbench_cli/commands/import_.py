@@ -21,13 +21,14 @@ from nasbench.benchmarks.tabular import (
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.frames import stem_of
 from nasbench.benchmarks.tabular.guess import guess
+from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import makes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
 from nasbench.results.display.numbers import count
 
 
-@click.group("import")
+@click.group("import", cls=Group)
 def import_() -> None:
     """Turn a table that you have into a benchmark, kept in $NASBENCH_DATA or your data directory."""
 

@@ -13,13 +13,14 @@ from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmar
 from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.benchmarks.spaces.options import option_defaults
 from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, MethodSpec, Problem
 
 
-@click.command("list")
+@click.command("list", cls=Command)
 @click.argument("kind", required=False, type=click.Choice(["methods", "benchmarks", "suites", "executors", "parts"]))
 @click.option("--matrix", is_flag=True, help="Show which method runs on which benchmark, and why not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -39,7 +39,8 @@ def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
         click.echo(f"… and failed evaluations in {count(len(setups) - MOST_LINES, 'more setup')}", err=True)
     if failures:
         click.echo(
-            f"{count(len(failures), 'run')} with failures; once mended, give the same command with --retry-failed",
+            f"{count(len(failures), 'run')} with failures; when the cause is fixed, give the same command with "
+            "--retry-failed",
             err=True,
         )
 

@@ -14,6 +14,7 @@ from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets
 from nasbench.cli.commands.messages import say_notices
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import asked_suite, default_store, takes_data_dir, takes_grid, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, expand
@@ -23,7 +24,7 @@ from nasbench.results import Store
 from nasbench.results.display.numbers import count
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("suite", required=False, type=click.Path(path_type=Path), shell_complete=completion.suites)
 @takes_grid
 @click.option(

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nasbench.cli.commands.messages import say_notices
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import command_line, takes_data_dir
 from nasbench.cli.engine.archives import embedded, opened_stores, with_own_baseline
 from nasbench.cli.engine.plan import is_current
@@ -18,7 +19,7 @@ from nasbench.results.display.numbers import count
 from nasbench.results.scores import names as scores
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("stores", metavar="[STORE]…", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--baseline",

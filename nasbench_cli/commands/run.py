@@ -13,6 +13,7 @@ import click
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import say_cautions, say_device, warn_of_crowd, warn_of_small_budgets
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import (
     asked_suite,
     command_line,
@@ -36,7 +37,7 @@ from nasbench.results.display.numbers import count
 _WORTH_SAYING = 30.0  # seconds
 
 
-@click.command()
+@click.command(cls=Command)
 @takes_grid
 @click.option(
     "--suite",
@@ -86,14 +87,15 @@ def run(
     part = None if shard is None else Shard.parse(shard)
     command = command_line(context, "folder")
     session = begin(wanted, folder, command, retry_failed=retry_failed, shard=part, unseal=sealed)
-    return SOME_FAILED if compute(session, where, folder) else DONE
+    return SOME_FAILED if compute(session, where, folder, suite is not None) else DONE
 
 
-def compute(session: Session, executor: Executor, folder: Path) -> bool:
+def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) -> bool:
     """Computes the runs that a store lacks, and prints what is done.
 
     Args:
         folder: the store, as the user named it.
+        of_suite: whether the runs are those of a suite.
 
     Returns whether any run of the session failed or is missing.
     """
@@ -104,7 +106,7 @@ def compute(session: Session, executor: Executor, folder: Path) -> bool:
     say_cautions([p for p, _ in todo])
     warn_of_small_budgets([p for p, _ in todo])
     if executor.local:
-        _say_cost(session.missing, jobs, Costs(session.store))
+        _say_cost(session.missing, jobs, Costs(session.store), of_suite)
         warn_of_crowd([p for p, _ in todo], jobs)
     started, evaluations, computed = perf_counter(), 0, 0
     runs = session.compute(executor)
@@ -150,8 +152,8 @@ def _say_plan(missing: list[tuple[PlannedSetup, list[int]]]) -> None:
     click.echo(f"{count(wanted, 'run')} in {count(len(missing), 'setup')}: {state}")
 
 
-def _say_cost(missing: list[tuple[PlannedSetup, list[int]]], jobs: int, costs: Costs) -> None:
-    """Prints the estimated time of methods and evaluations if it is worth a coffee."""
+def _say_cost(missing: list[tuple[PlannedSetup, list[int]]], jobs: int, costs: Costs, of_suite: bool) -> None:
+    """Prints the estimated time of methods and evaluations if it is more than `_WORTH_SAYING` seconds."""
     seconds: dict[str, float] = {}
     for p, seeds in missing:
         if not seeds:
@@ -164,7 +166,5 @@ def _say_cost(missing: list[tuple[PlannedSetup, list[int]]], jobs: int, costs: C
         methods = ", ".join(f"{name} {span(cost)}" for name, cost in longest_first if cost > 1)
         trained = any(p.live for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
-        click.echo(
-            f"estimated: {span(total)} with {cores} on an otherwise idle machine ({methods}); --without NAME leaves a "
-            "method out"
-        )
+        hint = "; --without NAME leaves a method out" if of_suite and len(seconds) > 1 else ""
+        click.echo(f"estimated: {span(total)} with {cores} on an otherwise idle machine ({methods}){hint}")

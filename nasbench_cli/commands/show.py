@@ -17,6 +17,7 @@ from nasbench.benchmarks.spaces.options import description, option_defaults, opt
 from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
@@ -27,7 +28,7 @@ from nasbench.results.display.numbers import count
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", shell_complete=completion.anything)
 @takes_data_dir
 def show(name: str) -> None:

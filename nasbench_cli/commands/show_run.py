@@ -10,12 +10,13 @@ import click
 
 from nasbench.benchmarks import UsageError, label, parse_constraints
 from nasbench.cli.commands.messages import say_notices
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.suites import method_label
 from nasbench.results import Store
 
 
-@click.command("show-run")
+@click.command("show-run", cls=Command)
 @click.argument("store", type=click.Path())
 @click.argument("method")
 @click.argument("bench")

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.speed import tables
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--gpu",
     is_flag=True,

@@ -14,6 +14,7 @@ import click
 
 from nasbench.benchmarks import UsageError
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.under_way import described
@@ -28,7 +29,7 @@ from nasbench.results.store.under_way import begun
 _SECONDS = 5.0  # between two updates
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--watch", is_flag=True, help="Show progress every few seconds until nothing is missing.")

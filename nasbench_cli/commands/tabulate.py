@@ -12,6 +12,7 @@ import click
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
+from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.suites import Shard
@@ -21,7 +22,7 @@ from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.results.display.numbers import count
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("bench", metavar="BENCH")
 @click.option("--sample", default="all", show_default=True, metavar="N|all", help="Number of configurations.")
 @click.option(

@@ -204,6 +204,6 @@ def _record(facts: dict[str, object]) -> Record:
 
 def _cannot_write(path: Path, error: OSError) -> Interrupted:
     return Interrupted(
-        f"cannot write the journal {path}: {error.strerror}; what it holds is intact, so once that is mended, give the "
+        f"cannot write the journal {path}: {error.strerror}; what it holds is intact, so once that is fixed, give the "
         "same command again"
     )

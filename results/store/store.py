@@ -392,7 +392,7 @@ def _said(folder: Path, is_new: bool = False) -> Iterator[None]:
             raise StoreError(f"cannot use the store {folder}: {cause}; give another --store") from None
         raise Interrupted(
             f"cannot use the store {folder}: {cause}; what was stored before is intact, "
-            "so once that is mended, give the same command again"
+            "so once that is fixed, give the same command again"
         ) from None
 
 

@@ -104,3 +104,23 @@ def test_copies_within_a_class_are_one_network(tmp_path: Path) -> None:
     name, found = pilot.read(tmp_path / "short.csv", "val-error")
     assert name == "val-error@6"
     assert found.to_numpy().tolist() == [[0.5, 1.5, 2.5], [1.5, 2.5, 3.5]]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("a,class,repetition,val-error@3\nx,0,0,1.0", "has one repetition per network; reliability needs two"),
+        ("a,class,repetition,error\nx,0,0,1.0\nx,0,1,1.0", "has no columns val-error@EPOCH, class and repetition"),
+        ("a,class,repetition,val-error@3\nx,0,0,1.0\nx,0,1,1.0", "unknown benchmark 'nothing'"),
+    ],
+)
+def test_what_cannot_be_judged_is_no_verdict(
+    header: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code 1 says that the table must not be built; bad input has 2."""
+    (tmp_path / "short.csv").write_text(header + "\n")
+    monkeypatch.setattr("sys.argv", ["pilot.py", str(tmp_path / "short.csv"), "nothing"])
+    with pytest.raises(SystemExit) as ended:
+        pilot.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
