@@ -1,7 +1,8 @@
 """BOHB's model: kernel densities over all hyper-parameters jointly (Falkner et al., ICML 2018, section 4.1).
 
-Settings are those of the authors' package HpBandSter, with one exception: the bandwidth of a category is at most
-(K - 1)/K, at which its kernel is flat. Beyond it, unseen categories would be more likely than seen ones.
+Settings are those of the authors' package HpBandSter, with two exceptions: the bandwidth of a category is at most
+(K - 1)/K, at which its kernel is flat (beyond it, unseen categories would be more likely than seen ones), and K counts
+all categories, not those seen.
 """
 
 from __future__ import annotations

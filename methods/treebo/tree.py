@@ -155,7 +155,7 @@ def _count(h: Hyperparameter) -> int:
 
 
 def _features(h: Hyperparameter, x: float) -> Array | float:
-    """A coordinate as a number in [0, 1] on the hyper-parameter's scale, or as an indicator of its category."""
+    """A coordinate as a number in [0, 1] (a number on its scale, a level by its place), or as a category's indicator."""
     if isinstance(h, Categorical):
         row = np.zeros(len(h.values))
         row[int(x)] = 1.0
