@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, Space
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces.errors import check_choice, check_least
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
@@ -71,8 +71,7 @@ class Bananas(Method):
         encoding: str = "path",
     ) -> None:
         for name, value in {"initial": initial, "batch": batch, "ensemble": ensemble}.items():
-            if value < 1:
-                raise UsageError(f"{name} must be positive, not {value}")
+            check_least(name, value, 1)
         check_choice("encoding", encoding, ("path", "values"))
         self._problem, self._rng, self._space = problem, rng, problem.space
         self._left, self._batch, self._ensemble = initial, batch, ensemble

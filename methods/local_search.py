@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, check_least
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
 from nasbench.methods.dominance import dominates
 
@@ -40,8 +40,7 @@ class LocalSearch(Method):
     source = "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
-        if initial < 1:
-            raise UsageError(f"initial must be positive, not {initial}")
+        check_least("initial", initial, 1)
         self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
         self._initial = self._random_left = initial
         self._asked: set[Configuration] = set()

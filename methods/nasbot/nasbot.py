@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement
@@ -42,8 +42,7 @@ class _OnGraphs(Method):
     needs = (AsGraph,)
 
     def __init__(self, problem: Problem, rng: Generator, initial: int) -> None:
-        if initial < 1:
-            raise UsageError(f"initial must be positive, not {initial}")
+        check_least("initial", initial, 1)
         self._problem, self._rng, self._initial = problem, rng, initial
         self._asked: list[Configuration] = []
         self._candidates: Candidates | None = None
@@ -245,8 +244,7 @@ class NasbotEvolution(_OnGraphs):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL, brood: int = 20) -> None:
         super().__init__(problem, rng, initial)
-        if brood < 1:
-            raise UsageError(f"brood must be positive, not {brood}")
+        check_least("brood", brood, 1)
         self._brood = brood
         self._seen: list[Observation] = []
         self._queue: list[Configuration] = []

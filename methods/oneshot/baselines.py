@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.methods.contract import METHODS, Logged, Problem
 from nasbench.methods.oneshot.one_shot import OVERHEAD, OneShot
 from nasbench.methods.oneshot.sampling import stages
@@ -84,8 +84,7 @@ class SPOS(OneShot):
     ) -> None:
         counts = {"population": population, "generations": generations, "parents": parents}
         for name, value in counts.items():
-            if value < 1:
-                raise UsageError(f"{name} must be positive, not {value}")
+            check_least(name, value, 1)
         if not 0 < mutation <= 1:
             raise UsageError(f"mutation must lie in (0, 1], not {mutation:g}")
         super().__init__(problem, rng, _settings(cells, epochs))

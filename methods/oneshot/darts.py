@@ -8,7 +8,7 @@ from typing import Any
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least, unknown
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.one_shot import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Estimate, Settings
@@ -196,8 +196,7 @@ def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate
 
     Raises UsageError for anything else.
     """
-    if directions < 1:
-        raise UsageError(f"directions must be positive, not {directions}")
+    check_least("directions", directions, 1)
     allowed = ("paper", "noise", "robust", *_SOUND)
     if not is_matched and (text not in ("paper", "noise") or directions > 1):
         raise UsageError(

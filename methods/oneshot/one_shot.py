@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, check_least
 from nasbench.methods.contract import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import Settings
@@ -320,8 +320,7 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
 
 def _check_options(settings: Settings) -> None:
     s = settings
-    if s.epochs < 1:
-        raise UsageError(f"epochs must be positive, not {s.epochs}")
+    check_least("epochs", s.epochs, 1)
     if not 1 <= s.stop <= s.epochs:
         raise UsageError(
             f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}: with fewer epochs set stop, too, and "

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, pruned
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces.errors import check_choice, check_least
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.baselines import OneShotRandom
 from nasbench.methods.oneshot.one_shot import MOST_DRAWS
@@ -39,8 +39,7 @@ class Proxy(OneShotRandom):
         self, problem: Problem, rng: Generator, *, score: str = "naswot", networks: int = 100, cells: str = "one"
     ) -> None:
         check_choice("score", score, _SCORES)
-        if networks < 1:
-            raise UsageError(f"networks must be positive, not {networks}")
+        check_least("networks", networks, 1)
         super().__init__(problem, rng, cells=cells)
         self._score, self._networks, self._asked = score, networks, 0
         self._ranked: list[Configuration] = []

@@ -155,7 +155,7 @@ def _count(h: Hyperparameter) -> int:
 
 
 def _features(h: Hyperparameter, x: float) -> Array | float:
-    """A coordinate as a number in [0, 1] (a number on its scale, a level by its place), or as a category's indicator."""
+    """A coordinate in [0, 1], a number by its scale and a level by its place, or as the indicator of its category."""
     if isinstance(h, Categorical):
         row = np.zeros(len(h.values))
         row[int(x)] = 1.0

@@ -156,8 +156,8 @@ class TestBananas:
 
     def test_options_out_of_range_are_one_sentence(self) -> None:
         for spec, message in [
-            ("local:initial=0", "initial must be positive, not 0"),
-            ("bananas:batch=0", "batch must be positive, not 0"),
+            ("local:initial=0", "initial must be at least 1, not 0"),
+            ("bananas:batch=0", "batch must be at least 1, not 0"),
             ("bananas:encoding=words", "unknown encoding 'words'"),
         ]:
             with pytest.raises(UsageError, match=message):

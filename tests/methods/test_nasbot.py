@@ -391,11 +391,11 @@ class TestMethods:
     @pytest.mark.parametrize(
         ("method", "message"),
         [
-            ("nasbot:initial=0", "initial must be positive, not 0"),
+            ("nasbot:initial=0", "initial must be at least 1, not 0"),
             ("nasbot:refit=0", "refit must be positive, not 0"),
             ("nasbot:draws=-1", "draws must be positive, not -1"),
             ("nasbot:power=0", "power must be positive, not 0"),
-            ("nasbot-ea:brood=0", "brood must be positive, not 0"),
+            ("nasbot-ea:brood=0", "brood must be at least 1, not 0"),
         ],
     )
     def test_options_out_of_range_are_one_sentence(self, method: str, message: str) -> None:

@@ -97,7 +97,7 @@ def test_networks_are_proposed_best_first_and_then_again(score: str) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "sentence"),
-    [("proxy:score=jacov", "unknown score 'jacov'"), ("proxy:networks=0", "networks must be positive, not 0")],
+    [("proxy:score=jacov", "unknown score 'jacov'"), ("proxy:networks=0", "networks must be at least 1, not 0")],
 )
 def test_wrong_options_are_refused(spec: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
