@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import abilities, fronts
+from nasbench.benchmarks import abilities, losses
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
@@ -79,7 +79,7 @@ class Problem:
             return (math.inf,) * len(self.objectives)
         metrics = observation.evaluation.metrics
         values = np.array([metrics[objective.name] for objective in self.objectives])
-        return tuple(fronts.losses(self.objectives, values).tolist())
+        return tuple(losses.losses(self.objectives, values).tolist())
 
     @property
     def known_bounds(self) -> tuple[Bound, ...]:

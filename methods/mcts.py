@@ -11,8 +11,8 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.pending import Pending
 
 
 @METHODS.register("mcts")

@@ -126,7 +126,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _drop_output() -> None:
-    """Lets standard output go nowhere: Python's last flush must not complain of it again."""
+    """Sends standard output to /dev/null, so that Python's last flush cannot fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -22,7 +22,7 @@ _FAILED = {
         "its pilot failed: the order of 40 cells by three seeds hardly repeats itself (reliability 0.67, 0.47 to 0.78)"
     ),
 }
-"""What the pilot of a benchmark said that failed, by its name (docs/tabulate.md)."""
+"""Cautions of benchmarks whose pilot failed, by name (docs/tabulate.md)."""
 
 _PASSED = {
     "medmnist-organa/nasbench201/rank": (
@@ -30,7 +30,7 @@ _PASSED = {
         "with NAS-Bench-201 on CIFAR-10 0.76 (0.59 to 0.87)"
     ),
 }
-"""What the pilot of a benchmark said that passed."""
+"""Results of pilots that passed, by the name of the benchmark."""
 
 
 def caution(benchmark: str, epochs: int) -> str:
@@ -44,5 +44,5 @@ def caution(benchmark: str, epochs: int) -> str:
 
 
 def evidence(benchmark: str) -> str:
-    """What the pilot of a benchmark measured that may be built on; empty if there was none."""
+    """The result of a benchmark's pilot if it passed; else empty."""
     return _PASSED.get(benchmark, "")

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9+_-]*")
 
 
 class Registry(Generic[T]):
-    """A table of named things (methods, benchmarks, data sets, spaces).
+    """A table of named things (methods, benchmarks, executors, data sets, spaces).
 
     Built-in items are registered when the modules of `package` are imported, plug-ins through the entry-point `group`.
     Names are unique: a plug-in never replaces a built-in item.

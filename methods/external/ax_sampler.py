@@ -12,9 +12,9 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import check_least
 from nasbench.benchmarks.spaces.flat import Coordinate, differ, uniquely_named
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
+from nasbench.methods.pending import Pending
 
 if TYPE_CHECKING:
     from ax.api.client import Client

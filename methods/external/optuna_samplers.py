@@ -29,9 +29,9 @@ from nasbench.benchmarks.spaces import (
 )
 from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.benchmarks.spaces.flat import differ, uniquely_named
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
+from nasbench.methods.pending import Pending
 
 if TYPE_CHECKING:
     import optuna

@@ -15,9 +15,9 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.benchmarks.spaces.flat import Coordinate
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
+from nasbench.methods.pending import Pending
 
 if TYPE_CHECKING:
     from smac import HyperparameterOptimizationFacade

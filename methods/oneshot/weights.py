@@ -45,9 +45,9 @@ class Weights:
         """One gradient step on a loss.
 
         Args:
+            clipped_with: other tensors whose gradients accumulate over steps and count in the clipped norm.
             used_only: whether weights on which the loss does not depend stay unchanged, without momentum and decay. In
                 convolutions this is decided per output channel, because one tensor serves several edges.
-            clipped_with: other tensors whose gradients accumulate over steps and count in the clipped norm.
         """
         every = [*self.parameters, *clipped_with]
         slopes = torch.autograd.grad(loss, every, allow_unused=True) if used_only else gradients(loss, every)

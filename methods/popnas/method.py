@@ -15,8 +15,8 @@ from numpy.random import Generator
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import check_choice, check_range
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.pending import Pending
 from nasbench.methods.popnas.forecast import Columns, Forecast, forecast
 from nasbench.methods.popnas.fronts import exploration_front, pareto_front, underused
 from nasbench.methods.popnas.growth import Member, growth_of

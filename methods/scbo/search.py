@@ -15,9 +15,9 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.errors import check_choice, check_range
 from nasbench.benchmarks.spaces.hyperparameters import has_many
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
+from nasbench.methods.pending import Pending
 from nasbench.methods.scbo.trust_region import TrustRegion, candidates, proportions
 
 if TYPE_CHECKING:

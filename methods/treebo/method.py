@@ -18,8 +18,8 @@ from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_ra
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
-from nasbench.methods.answers import Pending
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.pending import Pending
 
 if TYPE_CHECKING:
     from nasbench.methods.surrogates.trees import Points

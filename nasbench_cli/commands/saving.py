@@ -1,4 +1,4 @@
-"""What is imported or fetched becomes benchmarks and metrics, and the user is told."""
+"""Saves imported and fetched data as benchmarks and metrics, and tells the user."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Benchmark, Bound, Metric, UsageError
 from nasbench.benchmarks.abilities import KnowsAllMeans
 from nasbench.benchmarks.constraints import satisfied
-from nasbench.benchmarks.fronts import Array, losses
+from nasbench.benchmarks.losses import Array, losses
 from nasbench.results.hypervolumes import Front
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 

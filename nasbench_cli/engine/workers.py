@@ -1,4 +1,4 @@
-"""Who evaluates, and which clock ticks: w asynchronous workers, simulated on a table, real on a live benchmark."""
+"""Workers that evaluate, simulated on a table and real on a live benchmark, and their clock."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _ALIVE = 2.2  # operations of an edge with a probability above zero, on average
 
 
 def main(space: Searchable, pair: tuple[LabelledImages, LabelledImages], sizes: Sizes) -> None:
-    """Prints both, on a batch of each half of the training images.
+    """Prints the time of a search step and what skipping saves, on a batch of each half of the training images.
 
     Args:
         space: whose supernet is searched.

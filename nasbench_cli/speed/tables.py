@@ -296,7 +296,7 @@ def _times_by(
 
 
 def report_speed(sizes: Sizes) -> None:
-    """Times the statistics and tables of a report on runs of 24 cells: 5,000 of them, a million rows, as documented."""
+    """Times the statistics and tables of a report on 5,000 runs of 24 setups, a million rows, as documented."""
     import pandas as pd
 
     from nasbench.results.report import report

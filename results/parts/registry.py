@@ -12,6 +12,7 @@ from nasbench.results.parts import (
     answer,
     baseline,
     claims,
+    classical,
     clock,
     constraints,
     exposure,
@@ -23,7 +24,6 @@ from nasbench.results.parts import (
     importance,
     levels,
     pairs,
-    papers,
     pareto,
     published,
     saved,
@@ -57,7 +57,7 @@ PARTS: tuple[MakePart, ...] = (
     held_out.references,
     settings.part,
     feasibility.part,
-    papers.part,
+    classical.part,
     settings.explained,
 )
 """The parts of every report, in the order of the page; the first is the answer."""

@@ -12,6 +12,7 @@ import pandas as pd
 from nasbench.results.display.diagrams import Bar, PairCell, critical_differences, matrix
 from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import count, fixed, listed, p_is, p_value
+from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
@@ -231,7 +232,7 @@ def _figures(comparison: Comparison, by_level: Sequence[RankTests]) -> Iterator[
         )
 
 
-def _heat_map(comparison: Comparison, level: RankTests) -> Any:
+def _heat_map(comparison: Comparison, level: RankTests) -> Scene:
     order = np.argsort(level.ranks, kind="stable").tolist()
     names = [comparison.methods[m] for m in order]
     cells = [[_cell(level, a, b) for b in order] for a in order]

@@ -265,9 +265,9 @@ def _wishes(facts: dict[str, Any]) -> dict[str, Any]:
     return known
 
 
-def has_control_characters(told: Any) -> bool:
-    """Whether a text in what is told has a control character, such as a line's end."""
-    return bool(_CONTROL.search(json.dumps(told)))
+def has_control_characters(value: Any) -> bool:
+    """Whether a text in a JSON value has a control character, such as a line's end."""
+    return bool(_CONTROL.search(json.dumps(value)))
 
 
 def check_versions(path: Path, setups: Iterable[Setup]) -> None:

@@ -261,7 +261,7 @@ def _digest_of(metrics: list[str], version: int) -> str:
 
 
 def record(trajectory: Trajectory, log: str = "") -> RunRecord:
-    """What a fragment's metadata say of a run."""
+    """The record of a run for a fragment's metadata."""
     reasons = trajectory.columns["reason"][trajectory.columns["status"] == "failed"]
     return RunRecord(
         seed=trajectory.seed,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Benchmark, Metric, UsageError, abilities, open_benchmark, parse_constraints
-from nasbench.benchmarks.fronts import Array, losses
+from nasbench.benchmarks.losses import Array, losses
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import shares

@@ -1,4 +1,4 @@
-"""What a method remembers of its pending asks."""
+"""Pending asks of a method, and a fact that it remembers of each."""
 
 from __future__ import annotations
 
