@@ -32,6 +32,9 @@ def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = 
             first word.
     """
     names, families = sorted(allowed), sorted(many)
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and set(parts) <= {*names, *families}:
+        return UsageError(f"{name!r} are several names where one {kind} is expected: give the option once for each")
     close = nearest(name, [*names, *families])[: 3 if families else 1]
     suggestion = f" (did you mean {' or '.join(filter(None, [', '.join(close[:-1]), *close[-1:]]))}?)" if close else ""
     listed = ", ".join([*names, *_counted(families)]) or "none"

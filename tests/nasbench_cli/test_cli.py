@@ -89,6 +89,10 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
             [*RUN, "--constrain", "model_size@0.1", "--constrain", "model_size@0.2"],
             "model_size@0.1 and model_size@0.2 bound one metric on one side, and all",
         ),
+        (
+            ["run", "--method", "random, tpe", "--bench", "nb201-cifar10"],
+            "'random, tpe' are several names where one method is expected: give the option once for each",
+        ),
         ([*RUN, "--seeds", "2", "--seeds", "3"], "--seeds is given twice, and takes one value"),
         (["data", "fetch", "a", "--from", "b", "--from", "c"], "--from is given twice"),
         ([*RUN, "--constrain", "model_size@0"], r"must lie in \(0, 1\]"),
