@@ -7,7 +7,8 @@ Models of the difference of two methods: I, none (methods identical in law); B, 
 seed's) and constraints (0.25); F, over families (0.5), their constraints (0.8), benchmarks (0.25) and their constraints
 (0.35); S3 and S6, as F with families that share a space by an intraclass correlation of 0.3 and 0.6. Under all but I
 methods are equal on average over what could be drawn, and unequal on what was.
-Part 2 asks of methods that are not equivalent how often they are called that.
+Part 2 asks of methods that are not equivalent how often they are called that, and of equal ones how often reports on one
+table beside many of another space mark a pair.
 Part 3 makes reports on copies of one method that the real runner ran: many methods, one table, two spaces, missing
 runs, unequal seeds, budgets in seconds, hardly anything feasible, trainings in parts, two objectives.
 Part 4 finds how many pairs of a store of suite `quick` are significant with fewer seeds, by the rules of 0.2.0 and by
@@ -285,6 +286,21 @@ def simulate(layout: Layout, model: str, reports: int, seed: int, methods: int =
     return {name: (times, total) for name, (times, total) in counts.items()}
 
 
+LOPSIDED = ((40, 4, 10), (40, 8, 10), (40, 8, 20), (12, 8, 10), (12, 15, 10))
+"""Tables of the second space beside one of the first, methods, seeds."""
+
+
+def beside_one(many: int, methods: int, seeds: int, reports: int, seed: int) -> float:
+    """Share of reports on equal methods that mark a pair where one table has half of the weight."""
+    rng, layout = np.random.default_rng(seed), Layout(((1,), (many,)), 1, seeds)
+    tasks, every, times = layout.tasks(), np.arange(1 + many), 0
+    for _ in range(reports):
+        own = field(rng.normal(size=(len(every), methods, seeds)), tasks)
+        (overall,) = corrected([judge(own, every, 0)], 1 - CLAIMS - SETTINGS)
+        times += any(pair.verdict for pair in overall.pairs.values())
+    return times / reports
+
+
 def called_equivalent(probabilities: Sequence[float], reports: int, seed: int, methods: int = 8) -> float:
     """Share of reports that call the first pair equivalent; for each probability a space of five tables, 10 seeds."""
     rng = np.random.default_rng(seed)
@@ -456,6 +472,10 @@ def main() -> None:
         for probabilities in ((0.55,) * 4, (0.7, 0.7, 0.7, 0.35, 0.35, 0.35, 0.35), (0.5,) * 4):
             rate = called_equivalent(probabilities, asked.reports, asked.seed)
             print(f"| {', '.join(f'{p:g}' for p in probabilities)} | {rate:.3f} |", flush=True)
+        print("\n| tables beside one of another space | methods | seeds | mark a pair |\n|---|---|---|---|")
+        for sizes in LOPSIDED:
+            rate = beside_one(*sizes, asked.reports, asked.seed)
+            print("|", " | ".join(map(str, sizes)), f"| {rate:.3f} |", flush=True)
     if asked.runner:
         print("\n| copies of random search, or of Hyperband | reports | a pair | anything |\n|---|---|---|---|")
         total: dict[str, int] = defaultdict(int)

@@ -102,3 +102,8 @@ def test_the_study_judges_as_a_report_does(study: ModuleType) -> None:
                 other.p_equivalent,
             )
         assert ours.ranks == theirs.ranks
+
+
+def test_one_table_beside_many_does_not_decide_alone(study: ModuleType) -> None:
+    """Without what is added for a setting that decides nearly alone, it was 0.10 with these sizes."""
+    assert study.beside_one(12, 8, 10, 100, 0) <= stats.binom.ppf(0.995, 100, 0.05) / 100
