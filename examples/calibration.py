@@ -7,8 +7,8 @@ Models of the difference of two methods: I, none (methods identical in law); B, 
 seed's) and constraints (0.25); F, over families (0.5), their constraints (0.8), benchmarks (0.25) and their constraints
 (0.35); S3 and S6, as F with families that share a space by an intraclass correlation of 0.3 and 0.6. Under all but I
 methods are equal on average over what could be drawn, and unequal on what was.
-Part 2 asks of methods that are not equivalent how often they are called that, and of equal ones how often reports on one
-table beside many of another space mark a pair.
+Part 2 asks of methods that are not equivalent how often they are called that, and of equal ones how often reports on
+one table beside many of another space mark a pair.
 Part 3 makes reports on copies of one method that the real runner ran: many methods, one table, two spaces, missing
 runs, unequal seeds, budgets in seconds, hardly anything feasible, trainings in parts, two objectives.
 Part 4 finds how many pairs of a store of suite `quick` are significant with fewer seeds, by the rules of 0.2.0 and by
