@@ -128,3 +128,12 @@ def test_spaces_weigh_the_same_in_the_share_of_feasible_runs(filled: Fill) -> No
     curves = load(chosen)
     panel = feasibility.found(Comparison(curves, 0, (curves.end,)), 3)
     assert [float(s.y[-1]) for s in panel.series] == pytest.approx([1.0, 0.5])
+
+
+def test_where_no_setting_has_every_method_a_report_is_made(filled: Fill) -> None:
+    found = subject(
+        filled, drawn({"a": {"x": 1.0, "y": 1.0}, "b": {"x": 5.0}, "c": {"y": 5.0}}, {"x": 6, "y": 6}, seeds=12)
+    )
+    assert found.comparison.overall.tested
+    assert wilcoxon.part(found) is None or wilcoxon.sentences(found.comparison, wilcoxon.tested(found.comparison))
+    assert sentences.headline(found.comparison)
