@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.cells import Stage, pruned
+from nasbench.benchmarks.spaces.cells import Stage, without_dead_edges
 from nasbench.benchmarks.spaces.errors import check_choice, check_least
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.baselines import OneShotRandom
@@ -63,7 +63,7 @@ class Proxy(OneShotRandom):
         for _ in range(MOST_DRAWS):
             drawn = self._drawn(self._rng)
             configuration = self._fitting(drawn)
-            network = tuple(stage._replace(operations=pruned(stage.operations)) for stage in drawn)
+            network = without_dead_edges(drawn)
             if configuration is not None and network not in scores:
                 scores[network] = untrained.score(self._score, drawn)
                 found.append(configuration)

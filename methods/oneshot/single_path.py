@@ -13,7 +13,7 @@ from numpy.random import Generator
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.spaces.cells import Stage, dead_stages, pruned
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages, without_dead_edges
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
@@ -130,7 +130,7 @@ class SinglePath(Search):
                         break
                     genes = make()
                     stages = self.paths.stages(genes)
-                    network = tuple(stage._replace(operations=pruned(stage.operations)) for stage in stages)
+                    network = without_dead_edges(stages)
                     if network not in scored and not dead_stages(stages) and fits(stages):
                         scored[network] = self.score(genes)
         return sorted(scored.values())

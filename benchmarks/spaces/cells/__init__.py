@@ -8,6 +8,7 @@ from nasbench.benchmarks.spaces.cells.stages import (
     equal_stages,
     pruned,
     stages_of,
+    without_dead_edges,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "pruned",
     "size",
     "stages_of",
+    "without_dead_edges",
 ]

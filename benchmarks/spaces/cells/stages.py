@@ -63,6 +63,11 @@ def pruned(operations: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def without_dead_edges(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """The stages with pruned operations: equal for all ways to write one network."""
+    return tuple(stage._replace(operations=pruned(stage.operations)) for stage in stages)
+
+
 def dead_stages(stages: Sequence[Stage]) -> list[int]:
     """The stages, counted from 1, whose cell has no path from its input to its output. The network cannot learn."""
     return [number for number, stage in enumerate(stages, 1) if set(pruned(stage.operations)) == {ZERO}]
