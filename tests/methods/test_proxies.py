@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
 from nasbench.benchmarks import open_benchmark  # noqa: E402
-from nasbench.benchmarks.spaces.cells import Stage, size  # noqa: E402
+from nasbench.benchmarks.spaces.cells import Stage, pruned, size  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
@@ -93,6 +93,13 @@ def test_networks_are_proposed_best_first_and_then_again(score: str) -> None:
         cells = [LOOK_UP.space.values(cell).values() for cell in proposed[:6]]
         sizes = [size([Stage(tuple(cell), 3)] * 3, 4, (1, 16, 16), 10).parameters for cell in cells]
         assert sizes == sorted(sizes, reverse=True)
+
+
+def test_copies_of_a_network_count_once() -> None:
+    """Of 100 random cells ten or so differ from another on edges without effect alone."""
+    method = MethodSpec.parse("proxy:score=params,networks=100").build(PROBLEM, np.random.default_rng(0))
+    cells = [tuple(map(str, LOOK_UP.space.values(method.ask()).values())) for _ in range(100)]
+    assert len({pruned(cell) for cell in cells}) == 100
 
 
 @pytest.mark.parametrize(
