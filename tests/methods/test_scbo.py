@@ -292,3 +292,13 @@ def test_a_region_that_is_over_drops_its_models_and_begins_at_random() -> None:
     method.ask()
     method.tell(Observation(pending, told, True))  # asked in the region before
     assert not method._told
+
+
+def test_what_is_redrawn_at_least_is_no_constant() -> None:
+    """Forty hyper-parameters of one level beside one number: no candidate is the centre itself."""
+    constants = [Ordinal(f"o{i}", (1,)) for i in range(40)]
+    mixed, rng = Mixed(ParameterSpace([Float("x", 0.0, 1.0), *constants]).as_flat()), np.random.default_rng(0)
+    centre = mixed.row((0.5, *[0] * 40))
+    rows = candidates(mixed, centre, np.ones(41), 0.8, 6, rng)
+    assert len(rows) == 64
+    assert not (rows == centre).all(axis=1).any()
