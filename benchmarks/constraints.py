@@ -157,7 +157,7 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
     """The constraints of a run. Each text is one constraint, several joined by `+`, or `none`.
 
     They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed, `none`
-    stands beside others, or one bound makes another without effect.
+    stands beside others, or two numbers bound one metric in one relation, of which one has no effect.
     """
     others = [text for text in texts if text.strip() != "none"]
     if 0 < len(others) < len(texts):
@@ -168,7 +168,7 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
     parts = [part for text in texts for part in JOIN.split(text) if text.strip() != "none"]
     constraints = sorted({Constraint.parse(part) for part in parts})
     for one, other in pairwise(constraints):
-        if (one.metric, one.relation) == (other.metric, other.relation):
+        if (one.metric, one.relation) == (other.metric, other.relation) and not (one.size or other.size):
             raise UsageError(
                 f"{one.label} and {other.label} bound one metric on one side, and all constraints of a run hold "
                 "together: for runs with each of them give the command twice, or write a suite"

@@ -40,9 +40,9 @@ class Bananas(Method):
     """An ensemble of networks on path encodings, independent Thompson sampling, mutants of the best as candidates.
 
     With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers,
-    together with the set of its named values unless it is a cell, which has none but operations; else, and with
-    encoding=values, as the set of its named values. Unknown constraints are predicted like the objective. Candidates
-    are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
+    together with the set of its named values unless it is a cell of a table, which has none but operations; else,
+    and with encoding=values, as the set of its named values. Unknown constraints are predicted like the objective.
+    Candidates are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
 
     Options:
         initial: random configurations at first, at least 1.
@@ -200,7 +200,8 @@ class Ensemble:
 def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset[str]]:
     """The function that encodes a configuration: by the operations along its paths, by its values, or by both.
 
-    Values, such as learning rates and widths, stand beside paths everywhere but on cells, whose values are operations.
+    Values, such as learning rates and widths, stand beside paths, but not on tables of cells, which have operations
+    alone.
     """
     words = tokenizer(space)
     if encoding == "values" or not isinstance(space, AsGraph):

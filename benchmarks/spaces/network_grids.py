@@ -68,6 +68,10 @@ class PerceptronGrid(GridSpace):
         choices = zip(self.hyperparameters, configuration, self.sizes, strict=True)
         return tuple(choice / max(size - 1, 1) for h, choice, size in choices if h.name not in self.architecture)
 
+    def shows_all(self) -> bool:
+        """Whether the graph represents all hyper-parameters: it does not."""
+        return False
+
 
 class TwoLayerGrid(PerceptronGrid, blockwise=True):
     """The grid of HPOlib: two layers of any activation and width, for regression."""

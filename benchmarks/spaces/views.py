@@ -51,6 +51,9 @@ class AsScalars(Protocol):
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
         """All values that the graph does not show, scaled to [0, 1]; as many for every configuration."""
 
+    def shows_all(self) -> bool:
+        """Whether configurations with equal graphs are known to be equal in everything."""
+
 
 @runtime_checkable
 class AsSupernet(Protocol):

@@ -56,7 +56,7 @@ class FreezeThaw(Method):
         "This project's, after K. Swersky, J. Snoek and R. P. Adams. Freeze-Thaw Bayesian Optimization. arXiv "
         "1406.3896, 2014."
     )
-    version = 2
+    version = 3
     tuned_on = ("lcbench", "taskset")
     needs_fidelity = True
     seconds = 5e-4  # on LCBench, 40 full trainings: 0.25 ms alone, 0.9 ms between evaluations that evict all caches

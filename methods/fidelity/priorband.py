@@ -19,7 +19,8 @@ from nasbench.methods.fidelity.hyperband import Hyperband
 class PriorBand(Hyperband):
     """Hyperband whose new configurations are drawn uniformly, from a prior, or around the incumbent.
 
-    A configuration that begins at rung r (from 0) is uniform with probability 1 / (1 + η^r). Once something was trained
+    A configuration that begins at rung r (from 0; of rungs on one level, the lowest) is uniform with probability
+    1 / (1 + η^r). Once something was trained
     to the end and η trainings reached a common rung, the rest is shared between the prior and the neighbourhood of the
     incumbent, by the likelihood that each gives to the best 1/η of that rung's trainings, the better ones weighted
     more. A neighbour keeps each choice of the incumbent with probability 1/2, and otherwise draws it from a

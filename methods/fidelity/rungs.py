@@ -26,8 +26,9 @@ def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[Level]:
     if lowest and lowest not in levels:
         raise UsageError(f"lowest must be a level of {fidelity}, or 0 for the first, not {lowest}")
     first, highest = lowest or levels[0], levels[-1]
-    if lowest and lowest * eta > highest and len(levels) > 1:
-        raise UsageError(f"lowest must be at most {highest // eta}, the highest level divided by eta, not {lowest}")
+    if lowest > levels[0] and lowest * eta > highest:
+        most = levels[max(bisect.bisect_right(levels, highest // eta) - 1, 0)]
+        raise UsageError(f"lowest must be at most {most}, for higher levels have no rung below {highest}, not {lowest}")
     values, share = [highest], eta
     while first * share <= highest:
         values.append(levels[bisect.bisect_right(levels, highest // share) - 1])

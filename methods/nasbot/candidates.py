@@ -38,16 +38,17 @@ class Point(NamedTuple):
     scalars: tuple[float, ...]
     """The scalars beside the network (the view `as_scalars`), each in [0, 1]."""
     identity: Hashable
-    """Equal for equal candidates: the configuration if the space has scalars, else the network in any order of its
-    layers."""
+    """Equal for equal candidates: the network in any order of its layers, or the configuration where it may hold more
+    than its network."""
 
     @classmethod
     def of(cls, space: Space, configuration: Configuration) -> Point:
         """The point of a configuration, in a space that has the view `AsGraph`."""
         assert isinstance(space, AsGraph)  # see `Method.needs`
         network = encoded(space.as_graph(configuration))
-        scalars = space.as_scalars(configuration) if isinstance(space, AsScalars) else ()
-        return cls(network, scalars, configuration if scalars else network.graph)
+        if not isinstance(space, AsScalars):
+            return cls(network, (), network.graph)
+        return cls(network, space.as_scalars(configuration), network.graph if space.shows_all() else configuration)
 
 
 class Candidates(ABC):

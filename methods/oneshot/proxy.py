@@ -30,7 +30,7 @@ class Proxy(OneShotRandom):
         networks: number of different random networks that are scored, at least 1.
     """
 
-    version = 2
+    version = 3
     source = (
         "M. S. Abdelfattah, A. Mehrotra, L. Dudziak and N. D. Lane. Zero-Cost Proxies for Lightweight NAS. ICLR 2021."
     )

@@ -9,8 +9,9 @@ class Command(click.Command):
     """A command of nasbench."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        for option in given:
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
+        is_asked_for_help = self.get_help_option(ctx) in given
+        for option in () if is_asked_for_help else given:
             is_single = isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
             if is_single and given.count(option) > 1:
                 raise click.UsageError(f"{option.opts[0]} is given twice, and takes one value", ctx)

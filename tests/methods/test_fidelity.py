@@ -72,7 +72,7 @@ def test_rungs_are_levels_that_exist() -> None:
     assert rungs(epochs(52), 3, lowest=5) == named([5, 17, 52])
     with pytest.raises(UsageError, match="lowest must be a level of epochs 1 to 52, or 0 for the first, not 53"):
         rungs(epochs(52), 3, lowest=53)
-    with pytest.raises(UsageError, match="lowest must be at most 17, the highest level divided by eta, not 18"):
+    with pytest.raises(UsageError, match="lowest must be at most 17, for higher levels have no rung below 52, not 18"):
         rungs(epochs(52), 3, lowest=18)
     with pytest.raises(UsageError, match=r"eta must lie in \[2, 1000\], not 1"):
         rungs(epochs(52), 1)

@@ -190,3 +190,18 @@ def test_isomorphic_networks_of_a_program_are_one_candidate() -> None:
             asked.append(search.ask())
             search.tell(Observation(asked[-1], Evaluation({"loss": float(number % 5)}, 1.0, "ok"), True))
         assert len({encoded(program.as_graph(c)).graph for c in asked}) >= len(graphs) - 2  # the first may repeat
+
+
+def test_where_a_space_is_infinite_what_its_graph_hides_is_not_known() -> None:
+    """A chain of any length, of convolutions with a dropout each: rates make other candidates."""
+
+    def more() -> Part:
+        block = siso_sequential([layers.conv2d(8), layers.dropout(D(RATES))])
+        return siso_sequential([block, siso_or([identity, more], D([0, 1]))])
+
+    program = Program(lambda: layers.classifier(more(), 10))
+    assert not program.shows_all()
+    drawn = {program.sample(np.random.default_rng(k)) for k in range(60)}
+    points = [Point.of(program, configuration) for configuration in drawn]
+    assert {point.scalars for point in points} == {()}
+    assert len({point.identity for point in points}) == len(drawn) > len({point.network.graph for point in points})

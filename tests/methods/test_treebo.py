@@ -246,3 +246,14 @@ def test_an_integers_step_that_rounds_back_goes_where_the_draw_went() -> None:
     assert set(steps) == {1, 3}
     assert 0.4 < np.mean([step == 3 for step in steps]) < 0.6
     assert {int(tree.neighbour([end], rng)[0] or 0) for end in (1, 3) for _ in range(50)} <= {1, 2, 3}
+
+
+def test_one_known_value_of_a_constraint_is_too_few_for_a_process() -> None:
+    """In the unit of bytes its deviation would be one byte, and a neighbour certain to fail."""
+    metrics = (Metric("loss", ""), Metric("size", "B"))
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (metrics[0],), (Bound(metrics[1], 1e6, upper=True),))
+    method: Any = MethodSpec.parse("treebo:initial=4").build(problem, np.random.default_rng(0))
+    for number in range(8):
+        values = {"loss": 1.0, "size": 2e6 if number == 0 else math.nan}
+        method.tell(Observation(method.ask(), Evaluation(values, 1.0), False))
+    assert set(method._surrogates) == {"loss"}

@@ -35,6 +35,11 @@ class Hidden:
             if has_many(h) and (groups := self._groups_of(program, samples, k, h)):
                 self._groups[k] = groups
 
+    @property
+    def count(self) -> int:
+        """The number of scalars."""
+        return len(self._groups)
+
     def scalars(self, configuration: Configuration) -> tuple[float, ...]:
         """The position of each hyper-parameter's value within its group, scaled to [0, 1].
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from numpy.random import Generator
 
@@ -45,7 +46,7 @@ class Program(Space):
         self.scope, (self.inputs, self.outputs) = build(self._write)
         self.root = Step(self.outputs, {}, frozenset())
         self._flat: Flat | None = None
-        self._hidden: Hidden | None = None
+        vars(self).pop("_hidden", None)
         self._checked = False
 
     def _first(self) -> Step:
@@ -232,12 +233,19 @@ class Program(Space):
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
         """Values that the layers do not show (dropout, stride, activation), in [0, 1]; empty for an infinite space."""
-        if self._hidden is None:
-            try:
-                self._hidden = Hidden(self, self.as_flat())
-            except ProgramError:
-                return ()
-        return self._hidden.scalars(configuration)
+        return self._hidden.scalars(configuration) if self._hidden else ()
+
+    def shows_all(self) -> bool:
+        """Whether graphs show every value; False for an infinite space, where that is not known."""
+        return self._hidden is not None and not self._hidden.count
+
+    @cached_property
+    def _hidden(self) -> Hidden | None:
+        """The values that graphs do not show; None for an infinite space."""
+        try:
+            return Hidden(self, self.as_flat())
+        except ProgramError:
+            return None
 
     def as_sequence(self) -> Walk:
         """The view for methods that choose one value after the other."""
