@@ -88,7 +88,7 @@ class ASHA(Method):
         every = rungs(problem.fidelity, eta, lowest)
         self._levels = list(dict.fromkeys(every))
         self._shares = {level: eta ** every.count(level) for level in self._levels}
-        """Of the trainings at each level the best one in so many continue: 1 in η for each rung that falls on it."""
+        """How many trainings of each level share one promotion: η for each rung that falls on it, multiplied."""
         self._continuable, self._stopping = problem.fidelity.continuable, variant == "stopping"
         self._rungs = {level: self.rung(problem) for level in self._levels[:-1]}
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))

@@ -96,7 +96,7 @@ def test_networks_are_proposed_best_first_and_then_again(score: str) -> None:
 
 
 def test_copies_of_a_network_count_once() -> None:
-    """Of 100 random cells ten or so differ from another on edges without effect alone."""
+    """Some ten of 100 random cells differ from another one only on edges without effect."""
     method = MethodSpec.parse("proxy:score=params,networks=100").build(PROBLEM, np.random.default_rng(0))
     cells = [tuple(map(str, LOOK_UP.space.values(method.ask()).values())) for _ in range(100)]
     assert len({pruned(cell) for cell in cells}) == 100

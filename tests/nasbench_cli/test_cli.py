@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from click.shell_completion import ShellComplete
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -491,11 +490,3 @@ def test_an_output_that_lacks_a_letter_gets_its_number(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"\\u03b7" in done.stdout  # eta
-
-
-def test_help_and_completion_are_given_beside_an_option_that_is_given_twice(nasbench: Command) -> None:
-    assert nasbench("run", "--store", "a", "--store", "b", "--help").code == 0
-    found = ShellComplete(main.cli, {}, "nasbench", "_NASBENCH_COMPLETE").get_completions(
-        ["run", "--store", "a", "--store", "b"], "--me"
-    )
-    assert [item.value for item in found] == ["--method"]

@@ -17,6 +17,7 @@ from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
 from nasbench.results.statistics import estimates, moderation
 from nasbench.results.statistics.estimates import Estimate, Strata
 from nasbench.results.statistics.nesting import Tasks
+from nasbench.results.statistics.verdicts import concentration
 
 NAN = math.nan
 
@@ -217,3 +218,10 @@ def test_rounding_lends_no_degrees_of_freedom() -> None:
 
 def test_a_value_without_an_error_differs_from_one_half_or_does_not() -> None:
     assert [Estimate(value, 0.0, 4.0).p() for value in (0.3, 0.5, 0.7)] == [0.0, 1.0, 0.0]
+
+
+def test_a_setting_that_decides_alone_counts_as_one_setting_does() -> None:
+    """One table beside twelve of another space: it has half of the weight, and nearly all of the variance."""
+    assert concentration(np.ones(1)) == 1.0
+    assert concentration(np.full(8, 1 / 8)) == pytest.approx(1 / 8)
+    assert concentration(np.array([0.5, *[0.5 / 12] * 12])) == pytest.approx(0.8526, abs=1e-4)

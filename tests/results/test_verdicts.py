@@ -18,7 +18,7 @@ from nasbench.results.statistics.improvement import MISSING, linear_parts, place
 from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
-from nasbench.results.statistics.verdicts import Pair, concentration, corrected, judge, smallest_p
+from nasbench.results.statistics.verdicts import Pair, corrected, judge, smallest_p
 from tests.results.conftest import SETTING, load_all, make_run, make_setup
 from tests.results.drawn_runs import PLACE, Fill, Values, compared, drawn, one_family_of_four, setups
 
@@ -302,13 +302,6 @@ def test_a_clean_sweep_is_at_least_as_significant_as_a_win_that_lacks_two_runs()
     assert clean.these.freedom == pytest.approx(12)
     assert clean.these.p() == pytest.approx(2 * stats.t.sf(0.5 / math.sqrt((0.5 + 0.25 / 3) / 60), 12))
     assert clean.floor == clean.these.p() < torn.these.p()
-
-
-def test_a_setting_that_decides_alone_counts_as_one_setting_does() -> None:
-    """One table beside twelve of another space: it has half of the weight, and nearly all of the variance."""
-    assert concentration(np.ones(1)) == 1.0
-    assert concentration(np.full(8, 1 / 8)) == pytest.approx(1 / 8)
-    assert concentration(np.array([0.5, *[0.5 / 12] * 12])) == pytest.approx(0.8526, abs=1e-4)
 
 
 def test_methods_are_not_equivalent_where_the_seeds_of_one_setting_are_too_few() -> None:
