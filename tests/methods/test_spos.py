@@ -297,3 +297,25 @@ def test_the_training_is_logged_where_evolution_finds_nothing_within_the_constra
     with pytest.raises(RuntimeError, match="no path within the constraints"):
         method.ask()
     assert [row.quantity for row in method.log].count("train_loss") == 1
+
+
+def test_what_mutation_leaves_open_is_drawn_and_not_crossed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where mutation finds nothing new, half of a generation is crossed, and the other half drawn."""
+    calls: list[int] = []
+    drawn = Paths.drawn
+
+    def counted(self: Paths, rng: np.random.Generator) -> Genes:
+        calls.append(1)
+        return drawn(self, rng)
+
+    monkeypatch.setattr(Paths, "drawn", counted)
+    monkeypatch.setattr(SinglePath, "_mutated", lambda self, best, mutation, rng: best[0].genes)
+    monkeypatch.setattr(SinglePath, "score", lambda self, genes: Scored(float(sum(genes)), 0.0, genes))
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    counts = []
+    for generations in (1, 2):
+        calls.clear()
+        search.evolved(lambda _: True, 20, generations, 10, 0.1)
+        counts.append(len(calls))
+    assert counts[1] >= counts[0] + 10

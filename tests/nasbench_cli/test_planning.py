@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import Fidelity, UsageError
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands.forewarnings import warn_of_crowd
 from nasbench.cli.engine import costs
@@ -249,3 +251,11 @@ def test_a_setup_in_two_grids_is_planned_once_with_the_seeds_of_both() -> None:
     ]
     (planned,) = expand(grids)
     assert planned.seeds == (0, 1, 5)
+
+
+def test_rungs_on_one_level_are_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 12 and 200 epochs nine trainings of 12 and one of 200 are ten evaluations for 296 epochs, not thirteen."""
+    sparse = SimpleNamespace(fidelity=Fidelity("epochs", "1 epoch", (12, 200)))
+    monkeypatch.setattr(costs, "open_benchmark", lambda name: sparse)
+    planned: Any = SimpleNamespace(setup=SimpleNamespace(bench="sparse"), spec=MethodSpec("hyperband"))
+    assert costs._parts(planned) == pytest.approx(10 * 200 / 296)
