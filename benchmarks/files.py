@@ -1,9 +1,10 @@
-"""Files that are written aside and then renamed, so that nobody reads half of one."""
+"""Files that are written aside and then renamed, so that nobody reads half of one; checksums of files."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import secrets
 import time
 from collections.abc import Iterator
@@ -31,3 +32,9 @@ def beside(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def digest_of(path: Path, algorithm: str = "sha256") -> str:
+    """The checksum of a file, in hexadecimal digits. Raises OSError if it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.spaces.errors import UsageError
 
@@ -91,8 +91,7 @@ def _check_download(source: Source, name: str, path: Path) -> None:
 def check(path: Path, digest: str, name: str) -> None:
     """Raises UsageError unless a file has a SHA-256."""
     try:
-        with path.open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
+        actual = digest_of(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}, which {name} needs: {error.strerror}") from None
     if actual != digest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 import zipfile
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images.datasets import DATASETS, SIDE, Dataset, Split
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -44,8 +44,7 @@ def located(data: DataFile) -> Path | None:
 def check(path: Path, data: DataFile) -> None:
     """Raises UsageError unless a file has the official MD5 sum."""
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "md5").hexdigest()
+        digest = digest_of(path, "md5")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if digest != data.md5:

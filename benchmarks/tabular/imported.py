@@ -8,7 +8,6 @@ table.json      space, metrics, source, and the SHA-256 of the arrays (see `desc
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import folders
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.files import beside
+from nasbench.benchmarks.files import beside, digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import (
     Categorical,
@@ -300,7 +299,7 @@ def write_array(folder: Path, array: NDArray[Any]) -> str:
     with beside(folder / "table.npy") as aside:  # errors name it so
         with aside.open("wb") as file:
             np.save(file, array)
-        digest = sha256_of(aside)
+        digest = digest_of(aside)
         aside.replace(folder / f"{digest}.npy")
     return digest
 
@@ -318,15 +317,9 @@ def _fields(h: Hyperparameter) -> dict[str, Any]:
 def read_array(folder: Path, digest: str) -> Array:
     """Maps the array with this SHA-256 sum into memory. Raises UsageError if it is missing or damaged."""
     path = folder / f"{digest}.npy"
-    if not path.is_file() or sha256_of(path) != digest:
+    if not path.is_file() or digest_of(path) != digest:
         raise UsageError(f"{path} is missing or damaged: import the table again")
     return np.asarray(np.load(path, mmap_mode="r"))
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 sum of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _HYPERPARAMETERS: dict[str, Callable[[dict[str, Any]], Hyperparameter]] = {

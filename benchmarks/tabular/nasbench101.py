@@ -19,13 +19,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
 from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
-from nasbench.benchmarks.tabular.imported import TableData, sha256_of
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 from nasbench.benchmarks.tabular.tfrecord import records
 
@@ -167,7 +168,7 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
         ListedCells(points),
         metrics,
         "train_time",
-        f"NAS-Bench-101 (Ying et al., ICML 2019), imported from {path.name}, sha256:{sha256_of(path)}",
+        f"NAS-Bench-101 (Ying et al., ICML 2019), imported from {path.name}, sha256:{digest_of(path)}",
         "Apache-2.0",
         values,
         curves if len(levels) > 1 else None,

@@ -7,7 +7,6 @@ epochs, but their readers (`nas-bench-201`, `nats-bench`) need tens of gigabytes
 from __future__ import annotations
 
 import bz2
-import hashlib
 import pickle
 import re
 from collections import OrderedDict
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.textfile import check_file
@@ -62,8 +62,7 @@ def is_official(path: Path) -> bool:
     if path.name not in OFFICIAL:
         return False
     digits = path.name.partition(".")[0].rpartition("-")[2]
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "md5").hexdigest().endswith(digits)
+    return digest_of(path, "md5").endswith(digits)
 
 
 def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[TableData]:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import check_expansion
-from nasbench.benchmarks.tabular.imported import TableData, sha256_of
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
 
 OFFICIAL = "NATS-sss-v1_0-50262.pickle.pbz2"
@@ -66,7 +67,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         KeyError,
     ) as error:
         raise UsageError(f"{path} is damaged, or not a file of NATS-Bench: {str(error)[:160]}") from None
-    source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{sha256_of(path)}"
+    source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest_of(path)}"
     networks: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
     try:
         for index, record in sorted(raw["arch2infos"].items()):

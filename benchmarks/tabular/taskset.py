@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Float
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import check_expansion
-from nasbench.benchmarks.tabular.imported import NAME, TableData, sha256_of
+from nasbench.benchmarks.tabular.imported import NAME, TableData
 from nasbench.benchmarks.tabular.table import Array
 
 SPLITS = ("valid", "test", "train")
@@ -72,7 +73,7 @@ def read_task(path: Path) -> TableData:
         metrics,
         "cost",
         "TaskSet (Metz et al., 2020, arXiv 2002.11887), one run per configuration; "
-        f"{path.name}, sha256:{sha256_of(path)}",
+        f"{path.name}, sha256:{digest_of(path)}",
         "Apache-2.0",
         curves[:, :, -1],
         curves,

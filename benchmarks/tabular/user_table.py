@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -16,7 +17,7 @@ from nasbench.benchmarks.spaces.listed import ListedSpace, listed, smallest_inte
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
-from nasbench.benchmarks.tabular.imported import TableData, sha256_of
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.specification import MISSING
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS, Array
 
@@ -67,7 +68,7 @@ def read_table(data: Path, spec: Path) -> TableData:
         space,
         tuple(metrics),
         cost,
-        f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{sha256_of(data)}",
+        f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{digest_of(data)}",
         facts.get("licence", "as its owner says"),
         values,
         curves,

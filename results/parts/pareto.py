@@ -16,6 +16,7 @@ from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.scores.metric import name_in
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface
 from nasbench.results.statistics.targets import jackknife
@@ -60,33 +61,27 @@ def part(subject: Subject, metrics: Sequence[str]) -> Part:
 def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     """Reads two metrics of every run's full evaluations.
 
-    A name stands for the metric of that name in each benchmark, with or without epochs. Raises StoreError for a metric
+    A name stands for the metric of that name in each benchmark that has it (`name_in`). Raises StoreError for a metric
     that is maximised.
     """
     import moocore
 
     if len(set(metrics)) != 2 or len(metrics) != 2:
         raise StoreError("the part pareto needs two metrics, for example --part pareto:x-valid-error,latency")
-    known = sorted({name for _, f in subject.fragments for name in f.setup.metrics})
     for name in metrics:
-        if not any(_is_called(metric, name) for metric in known):
+        if not any(name_in(f.setup, name) for _, f in subject.fragments):
+            known = sorted({name for _, f in subject.fragments for name in f.setup.metrics})
             allowed = f"{nearest(name, known)}; allowed: {', '.join(known)}"
             raise StoreError(f"no benchmark here has the metric {name!r}{allowed}")
     curves = subject.curves
-    for metrics_here in {f.setup.metrics for _, f in subject.fragments}:
-        for name in metrics:
-            called = [metric for metric in metrics_here if _is_called(metric, name)]
-            if len(called) > 1:
-                raise StoreError(f"{name} may be {' or '.join(called)} of one benchmark: name one of them")
     points: dict[tuple[int, int, int], Array] = {}
     for _, f in subject.fragments:
-        columns = [next((m for m in f.setup.metrics if _is_called(m, name)), None) for name in metrics]
+        columns = [name_in(f.setup, name) for name in metrics]
         place = curves.place_of(f.setup)
         if None in columns or place is None:
             continue
-        for column in columns:
-            if column in f.setup.setting.maximised:
-                raise StoreError(f"of {column} more is better: the part pareto takes metrics that are minimised")
+        if columns[0] == columns[1]:
+            raise StoreError(f"{metrics[0]} and {metrics[1]} are one metric of {f.setup.bench}: name two")
         try:
             table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
         except Torn:  # a notice was given when the curves were read
@@ -192,7 +187,3 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
     place = facts["family"], facts["bench"], facts["constraint"]
     limits = (float(low[1] - margin), float(high[1] + margin))
     return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)
-
-
-def _is_called(metric: str, name: str) -> bool:
-    return name in (metric, metric.partition("@")[0])

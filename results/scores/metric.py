@@ -40,22 +40,30 @@ class OfMetric(Score):
 
 
 def of_metric(asked: str, setups: Sequence[Setup]) -> OfMetric:
-    """The score of the metric called `asked`, in full or without the epoch after the @, in the runs of some setups.
-
-    Without it, the last epoch is meant. Raises StoreError if a setup lacks the metric or maximises it.
-    """
+    """The score of the metric called `asked` in the runs of some setups. Raises StoreError if a setup lacks it."""
     return OfMetric(asked, list(dict.fromkeys(_stored(asked, setup) for setup in setups)))
 
 
 def _stored(asked: str, setup: Setup) -> str:
-    """The full name of the metric in the runs of a setup."""
-    fitting = [name for name in setup.metrics if asked in {name, name.split("@")[0]}]
-    if not fitting:
+    name = name_in(setup, asked)
+    if name is None:
         short = dict.fromkeys(name.split("@")[0] for name in setup.metrics)
         raise StoreError(
             f"the runs on {setup.bench} have no metric {asked!r}{nearest(asked, list(short))}; theirs are "
             f"{', '.join(short)} (--bench or --family selects benchmarks)"
         )
+    return name
+
+
+def name_in(setup: Setup, asked: str) -> str | None:
+    """The full name of the metric called `asked` in the runs of a setup; None if they have none.
+
+    A name may leave out the epoch after the @; then the last epoch is meant. Raises StoreError if the metric is
+    maximised.
+    """
+    fitting = [name for name in setup.metrics if asked in {name, name.split("@")[0]}]
+    if not fitting:
+        return None
     name = max(fitting, key=_epoch)
     if name in setup.setting.maximised:
         raise StoreError(f"{name} of {setup.bench} is maximised, and what a report compares is minimised")

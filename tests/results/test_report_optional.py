@@ -88,16 +88,18 @@ def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
 def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
     run = run_of(0, np.ones((2, 2)), np.array([True, True]))
     store = filled({make_setup("a", setting=replace(SETTING, maximised=("time",))): [run]})
-    with pytest.raises(StoreError, match="of time more is better"):
+    with pytest.raises(StoreError, match="time of toy is maximised"):
         fronts(subject_of(store), ["valid-error", "time"])
 
 
-def test_a_name_that_may_be_two_metrics_is_no_axis(filled: Fill) -> None:
-    setup = make_setup("a", metrics=("error@1", "error@2", "time"))
-    store = filled({setup: [run_of(0, np.ones((2, 3)), np.array([True, True]))]})
-    assert len(fronts(subject_of(store), ["error@2", "time"]).points) == 1
-    with pytest.raises(StoreError, match="error may be error@1 or error@2 of one benchmark"):
-        fronts(subject_of(store), ["error", "time"])
+def test_a_name_without_an_epoch_means_the_last(filled: Fill) -> None:
+    setup = make_setup("a", metrics=("error@1", "error@12", "error@2", "time"))
+    store = filled({setup: [run_of(0, np.array([[3.0, 2, 4, 1]]), np.array([True]))]})
+    for name in ("error@12", "error"):
+        (front,) = fronts(subject_of(store), [name, "time"]).points.values()
+        assert front.tolist() == [[2.0, 1.0]]
+    with pytest.raises(StoreError, match="error and error@12 are one metric of toy: name two"):
+        fronts(subject_of(store), ["error", "error@12"])
 
 
 def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
