@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from nasbench.benchmarks.spaces.errors import UsageError
+
 
 def cache_folder() -> Path:
     """The folder for files that can be made again: $NASBENCH_CACHE, or the user's cache directory."""
@@ -12,8 +14,14 @@ def cache_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """The folder for data that the user fetched or imported: $NASBENCH_DATA, or the user's data directory."""
-    return Path(os.environ.get("NASBENCH_DATA") or _user_folder("data"))
+    """The folder for data that the user fetched or imported: $NASBENCH_DATA, or the user's data directory.
+
+    Raises UsageError if the variable names something else than a folder.
+    """
+    folder = Path(os.environ.get("NASBENCH_DATA") or _user_folder("data"))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"$NASBENCH_DATA must name a folder, not {folder}")
+    return folder
 
 
 def data_folders() -> list[Path]:

@@ -9,6 +9,7 @@ from functools import cache
 from nasbench.benchmarks import abilities
 from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES, Benchmark
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.foreign import cleaned, described, pass_on
 
 _EXAMPLES = {
     "learner": "a learner and a data set of scikit-learn, as in learner:svm:wine",
@@ -93,12 +94,14 @@ def open_benchmark(name: str) -> Benchmark:
     """
     spec = BenchmarkSpec.parse(name)
     try:
-        benchmark = spec.open()
-        _check(benchmark, name)
+        with cleaned():
+            benchmark = spec.open()
+            _check(benchmark, name)
     except UsageError:
         raise
-    except Exception as error:
-        raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        pass_on(error)
+        raise UsageError(f"benchmark {name} cannot be opened: {described(error)}") from error
     return benchmark
 
 

@@ -363,7 +363,25 @@ class Method(Blockwise, ABC):
 
 
 def _is_method(item: object) -> bool:
-    return isinstance(item, type) and issubclass(item, Method)
+    """Whether an object is a class of methods. Raises UsageError if one of its attributes has another type."""
+    if not (isinstance(item, type) and issubclass(item, Method)):
+        return False
+    for name, (kind, what) in _ATTRIBUTES.items():
+        value = getattr(item, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise UsageError(f"{name} of {item.__name__} must be {what}, not {value!r}")
+    return True
+
+
+_ATTRIBUTES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "version": (int, "a whole number"),
+    "seconds": ((int, float), "a number"),
+    "tuned_on": (tuple, "a tuple of names"),
+    "needs": (tuple, "a tuple of protocols"),
+    "newer_options": (Mapping, "a mapping of options to values"),
+    "repeatable": (Repeatable, f"one of {', '.join(f'Repeatable.{place.name}' for place in Repeatable)}"),
+}
+"""Facts that a method states of itself: name → (type, type in words)."""
 
 
 METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods", _is_method)

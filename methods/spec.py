@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.benchmarks.spaces.options import Spec, Value, option_defaults
 from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.methods.contract import METHODS, Method, Problem
@@ -84,4 +85,10 @@ class MethodSpec(Spec):
         if problem.several and not self.method.serves_several:
             those = ", ".join(name for name in METHODS.names() if METHODS.get(name).serves_several)
             return f"serves one objective, and here are {len(problem.objectives)}; these serve several: {those}"
-        return self.method.misfit(problem, self.values())
+        if not self.is_foreign:
+            return self.method.misfit(problem, self.values())
+        try:
+            with foreign():
+                return self.method.misfit(problem, self.values())
+        except Broken as error:
+            return f"fails when asked whether it fits: {error}"

@@ -175,7 +175,8 @@ def run(
         workers=workers,
     )
     with tempfile.TemporaryDirectory() as scratch:
-        session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)", unseal=sealed)
+        folder = Path(scratch, "store") if store is None else Path(store)
+        session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed)
         for _ in session.compute(where):
             pass
         _, absent = session.outcome()
@@ -305,5 +306,5 @@ def _check_path(store: object) -> None:
     """Raises UsageError for what is no path."""
     from nasbench.benchmarks import UsageError
 
-    if not isinstance(store, str | os.PathLike):
+    if not isinstance(store, str | os.PathLike) or not os.fspath(store):
         raise UsageError(f"a store is the path of a folder, not {store!r}; several stores are several arguments")

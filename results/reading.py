@@ -134,6 +134,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     frame = pd.DataFrame([settings[place] for place in order])
     numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
     frame[numbers] = frame[numbers].astype(float)
+    frame = score.described(frame)
     table = pd.DataFrame(list(runs.values()))
     table["setting"] = table["setting"].map({place: number for number, place in enumerate(order)})
     table["method"] = table["method"].map({name: number for number, name in enumerate(methods)})

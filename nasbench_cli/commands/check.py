@@ -74,6 +74,8 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
     if bench is not None:
         if name in BENCHMARKS.names():
             raise UsageError(f"--bench is for methods, and {name} is a benchmark")
+        if plain in EXECUTORS.names():
+            raise UsageError(f"--bench is for methods, and {plain} is an executor")
         METHODS.get(plain)  # raises an error that lists the methods
     if plain in EXECUTORS.names() or plain in EXECUTORS.broken:
         chosen(name, 1)  # an option out of its range is refused at once

@@ -70,7 +70,7 @@ def tabulate(
 
 
 def _show(events: Iterable[Event], out: Path) -> bool:
-    """Prints what happens while a table is made; returns whether an evaluation failed."""
+    """Prints what happens while a table is made; returns whether an evaluation failed, or none succeeded."""
     failed = False
     with ExitStack() as shown:
         progress = Progress(0, "evaluations")
@@ -93,7 +93,7 @@ def _show(events: Iterable[Event], out: Path) -> bool:
                     )
                 case Written():
                     shown.close()
-                    failed = event.failed
+                    failed = event.failed or not event.rows
                     _show_table(event, out)
     return failed
 
@@ -103,5 +103,8 @@ def _show_table(table: Written, out: Path) -> None:
         again = "; the same command tries them again" if status == "failed" else ""
         number = count(len(reasons), "evaluation")
         click.echo(f"{number} {status}, and left out; the first: {reasons[0]}{again}", err=True)
+    if not table.rows:
+        click.echo(f"no evaluation succeeded: {out}.csv has no rows", err=True)
+        return
     command = shlex.join(["nasbench", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"])
     click.echo(f"{count(table.rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")

@@ -62,9 +62,12 @@ class Batch:
         return abilities.device(open_benchmark(self.planned.setup.bench))
 
     @property
-    def repeatable(self) -> Repeatable:
-        """The machines on which these runs can be repeated bit for bit."""
-        benchmark = open_benchmark(self.planned.setup.bench)
+    def repeatable(self) -> str:
+        """The machines on which these runs can be repeated bit for bit; empty if measured times decide what happens."""
+        setup = self.planned.setup
+        if setup.charge_thinking or (self.planned.live and (setup.seconds is not None or setup.workers > 1)):
+            return ""
+        benchmark = open_benchmark(setup.bench)
         return Repeatable.both(self.planned.spec.repeatable, benchmark.repeatable)
 
     def single(self) -> list[Batch]:

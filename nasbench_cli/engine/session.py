@@ -121,10 +121,12 @@ def _forget_finished(store: Store) -> None:
 
 
 def _forget_failed(store: Store, planned: list[PlannedSetup]) -> None:
+    """Forgets failed runs, and the failed evaluations of these and of interrupted runs with all that follows."""
     stored = store.runs()
     for p in planned:
-        failed = {seed for seed in p.seeds if seed in stored.get(p.setup.id, {}) and stored[p.setup.id][seed].failed}
+        runs = stored.get(p.setup.id, {})
+        failed = {seed for seed in p.seeds if seed in runs and runs[seed].failed}
+        for seed in failed | (set(p.seeds) - runs.keys()):
+            drop_failed(store.journals / f"{p.setup.run_id(seed)}.jsonl")
         if failed:
             store.forget(p.setup, failed)
-        for seed in failed:
-            drop_failed(store.journals / f"{p.setup.run_id(seed)}.jsonl")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import glob
 import hashlib
 import io
 import json
@@ -218,8 +217,8 @@ def _evaluate_missing(
 
 def _journals(out: Path) -> set[Path]:
     """The journals of a table that exist: its own, and those of shards."""
-    own, shards = Path(f"{out}.jsonl"), out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")
-    return {path for path in (own, *shards) if path.exists()}
+    of_table = re.compile(re.escape(out.name) + r"(\.\d+-of-\d+)?\.jsonl")
+    return {path for path in out.parent.glob("*.jsonl") if of_table.fullmatch(path.name)}
 
 
 @cache

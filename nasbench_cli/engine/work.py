@@ -59,7 +59,9 @@ class Work:
 
         Raises UsageError if another version of nasbench computed it.
         """
-        ours, theirs = ((by["versions"]["nasbench"], by["commit"]) for by in (self.made_by, answer.made_by))
+        ours, theirs = (
+            (by["versions"]["nasbench"], by["commit"].removesuffix("-dirty")) for by in (self.made_by, answer.made_by)
+        )
         if ours != theirs:
             here, there = (" ".join(filter(None, version)) for version in (ours, theirs))
             raise UsageError(f"the machine that computed {batch.where} has nasbench {there}, and this one {here}")

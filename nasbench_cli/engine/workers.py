@@ -138,6 +138,8 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
         self._waiting: list[Pending] = []
+        self._answered: set[int] = set()
+        """Trials that this attempt has evaluated: it left their states itself."""
         self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, bool] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._told = 0.0
@@ -168,6 +170,7 @@ class LiveWorkers:
             raise answer
         ask, evaluation, ended, resumed = answer
         pending = self._pending.pop(ask)
+        self._answered.add(pending.trial)
         if resumed:
             # What an interrupted attempt had done of it was on no clock: nothing was recorded of it. Attempts that were
             # interrupted side by side share that time, which an answer before this one may have put on the clock.
@@ -226,7 +229,7 @@ class LiveWorkers:
 
     def _evaluate(self, pending: Pending, state: Path) -> None:
         try:
-            resumed = state.exists()
+            resumed = state.exists() and pending.trial not in self._answered
             with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
                 evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
                 if evaluation is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
+from nasbench.results.display.numbers import fixed
 from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text, width_of
 
 _AXIS = 420.0  # pixels
@@ -45,7 +46,7 @@ def critical_differences(
         width: width of the diagram in pixels; it then has no title, which belongs in a caption.
     """
     count = len(methods)
-    names = [f"{name} ({rank:.2f})" for name, rank in zip(methods, ranks, strict=True)]
+    names = [f"{name} ({fixed(rank)})" for name, rank in zip(methods, ranks, strict=True)]
     left, top = 16 + width_of(names, 11), 58.0 if width is None else 26.0
     axis = _AXIS if width is None else max(width - left - 20, 60.0)
     rows = top + 14 + 8 * len(bars)

@@ -12,8 +12,8 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def fixed(value: float, digits: int = 2) -> str:
-    """A number with `digits` digits after the point."""
-    return "-" if math.isnan(value) else f"{value:z.{digits}f}"
+    """A number with `digits` digits after the point, the same for values that differ in their last bits alone."""
+    return "-" if math.isnan(value) else f"{round(value, 9):z.{digits}f}"
 
 
 def p_value(value: float) -> str:
@@ -62,6 +62,11 @@ def constraint_name(label: str) -> str:
 def point(value: float, unit: str) -> str:
     """A point of comparison as the name of a column."""
     return f"{value:.0f}" if unit == "evaluations" else f"{value:.4g} s"
+
+
+def amount(value: float, unit: str) -> str:
+    """A part of a budget without its unit: whole evaluations, or seconds with four significant digits."""
+    return f"{value:,.0f}" if unit == "evaluations" or value >= 1e4 else f"{value:.4g}"
 
 
 def count(amount: int | str, what: str) -> str:

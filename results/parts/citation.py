@@ -26,8 +26,11 @@ def protocol(subject: Subject) -> str:
 def tests(subject: Subject) -> str:
     """What a significant difference is, in sentences; Wilcoxon's table and that of means have other tests."""
     tested = len(subject.comparison.overall.tested)
+    differ = "Methods differ by the probability that a run of one is better than one of the other."
+    if not tested:
+        return f"{differ} Nothing is tested: that takes at least five seeds in every setting of a pair."
     return (
-        "Methods differ by the probability that a run of one is better than one of the other. Tests are t over seeds, "
+        f"{differ} Tests are t over seeds, "
         "stratified by setting, for these benchmarks (Mann and Whitney's where there is one setting), with Holm's "
         f"correction over {count(tested, 'pair')}; in at most 5 % of reports on identical methods a difference is "
         "significant."

@@ -19,7 +19,9 @@ from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, compare, with
 
 
 def part(subject: Subject) -> Part | None:
-    """The part; None if no paper makes a claim about two of the methods."""
+    """The part; None if no paper makes a claim about two of the methods, or another metric is compared."""
+    if not subject.curves.score.is_of_objective:
+        return None
     _, fragment = subject.fragments[0]
     frame = claims(subject.comparison, subject.literature.claims, fragment.setup.workers)
     if frame.empty:

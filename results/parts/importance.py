@@ -33,6 +33,12 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     """
     if options:
         raise StoreError("the part importance takes no options: --part importance")
+    if not subject.curves.score.is_of_objective:
+        raise StoreError(
+            "the part importance is about the objective, so --metric and --part importance exclude each other"
+        )
+    if subject.fragments[0][1].setup.objectives:
+        raise StoreError("the part importance is about a single objective, and these runs have several")
     rows = [
         {"benchmark": bench, "constraint": constraint, "parameter": name, "importance": value, "evaluations": count}
         for bench, constraint, count, values in importances(subject)

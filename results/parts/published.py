@@ -18,7 +18,9 @@ from nasbench.results.statistics.wilcoxon import relative_differences
 
 
 def part(subject: Subject) -> Part | None:
-    """The part; None if no paper has numbers of these methods and settings."""
+    """The part; None if no paper has numbers of these methods and settings, or another metric is compared."""
+    if not subject.curves.score.is_of_objective:
+        return None
     papers = subject.literature.papers
     tables = _wins(subject.curves, subject.comparison.baseline, papers) + _scores(subject.curves, papers)
     return Part("published", "Published beside reproduced", tables) if tables else None

@@ -15,7 +15,7 @@ from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
 from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, sharing
-from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.comparison import Comparison, on_common_seeds
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.verdicts import Pair
@@ -295,10 +295,14 @@ def _benchmarks(comparison: Comparison) -> str:
 
 
 def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[np.intp] | None = None) -> list[int]:
-    """The methods with the lowest expected rank over some settings and seeds; empty without a setting that has all."""
+    """The methods with the lowest expected rank over some settings and seeds; empty without a setting that has all.
+
+    Args:
+        seeds: the seeds; by default those that all methods have in a setting.
+    """
     firsts = [kind[0] for kind in comparison.overall.kinds]
     places = comparison.field.places[settings][:, firsts]
-    kept = places if seeds is None else places[:, :, seeds]
+    kept = on_common_seeds(places) if seeds is None else places[:, :, seeds]
     present = np.all((kept >= 0).any(axis=2), axis=1)
     if not present.any():
         return []
@@ -335,8 +339,7 @@ def _failed(comparison: Comparison) -> str:
 
 
 def _again(subject: Subject) -> str:
-    setups = [f.setup for _, f in subject.fragments]
-    if any(setup.charge_thinking for setup in setups):
+    if any(f.setup.charge_thinking or f.provenance.get("repeatable") == "" for _, f in subject.fragments):
         return "Not bit for bit: their clocks hold measured times, so the same commands give similar runs."
     asked = commands(subject)
     how = asked[0] if len(asked) == 1 else f"the {len(asked)} commands below" if asked else "the same command"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from nasbench.results.display.numbers import amount
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject
@@ -30,22 +31,21 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     shown = pd.DataFrame(
         {
             "method": data["method"],
-            "after": [f"{row.at:,.0f}" for row in rows],
-            f"{baseline} needs": [_shown(row.needed, end) for row in rows],
-            "CI (these)": [_range(row.these, end) for row in rows],
-            "CI (new)": [_range(row.new, end) for row in rows],
+            "after": [amount(row.at, unit) for row in rows],
+            f"{baseline} needs": [_shown(row.needed, end, unit) for row in rows],
+            "CI (these)": [_range(row.these, end, unit) for row in rows],
+            "CI (new)": [_range(row.new, end, unit) for row in rows],
         }
     )
     note = (
         f"{baseline} needs: the number of {unit} after which its run is as often better as worse than a run of the "
         "method after the number in the second column; the difference is what the method saves. "
-        f"> {end:,.0f}: the whole budget does not suffice. CI: 95 % confidence interval, (these) on these benchmarks, "
-        "(new) on new tasks: the numbers at which a t test does not reject that either is as often better. There is no "
-        "correction for the number of rows."
+        f"> {amount(end, unit)}: the whole budget does not suffice. CI: 95 % confidence interval, (these) on these "
+        "benchmarks, (new) on new tasks: the numbers at which a t test does not reject that either is as often better. "
+        "There is no correction for the number of rows."
     )
-    return Part(
-        "saved", "Evaluations saved", [Table("saved", "Evaluations saved", note, data, shown, place="terminal")]
-    )
+    title = f"{unit.capitalize()} saved"
+    return Part("saved", title, [Table("saved", title, note, data, shown, place="terminal")])
 
 
 _COLUMNS = ("method", "after", "needed", "low", "high", "low_new", "high_new")
@@ -55,10 +55,10 @@ def _facts(name: str, row: Needed) -> tuple[str, float, float, float, float, flo
     return (name, row.at, row.needed, *row.these, *row.new)
 
 
-def _shown(value: float, end: float) -> str:
-    return "-" if math.isnan(value) else f"> {end:,.0f}" if math.isinf(value) else f"{value:,.0f}"
+def _shown(value: float, end: float, unit: str) -> str:
+    return "-" if math.isnan(value) else f"> {amount(end, unit)}" if math.isinf(value) else amount(value, unit)
 
 
-def _range(interval: Interval, end: float) -> str:
-    low, high = (_shown(value, end) for value in interval)
+def _range(interval: Interval, end: float, unit: str) -> str:
+    low, high = (_shown(value, end, unit) for value in interval)
     return low if low == high else f"{low}-{high}"

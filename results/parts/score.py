@@ -17,7 +17,7 @@ from nasbench.results.statistics.summaries import luck
 def part(subject: Subject) -> Part | None:
     """The part; None if runs have only observed values, as on live benchmarks."""
     comparison = subject.comparison
-    if comparison.curves.compared is OBSERVED and len(comparison.by_score) < 2:
+    if comparison.curves.compared.name == OBSERVED.name and len(comparison.by_score) < 2:
         return None
     tables = [ranks(comparison), verdicts(comparison), left(comparison)]
     return Part("score", "What incumbents are scored by", [table for table in tables if table is not None])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import between, constraint_name, fixed, intervals, number, p_value, point
+from nasbench.results.display.numbers import between, constraint_name, count, fixed, intervals, number, p_value, point
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows as rows_
@@ -66,9 +66,10 @@ def medians(comparison: Comparison) -> Table:
     note = (
         f"Median over seeds of the {curves.compared.phrase} at the end of the budget; a run "
         "without a feasible incumbent counts with the worst feasible value of the setting. The objective's name says "
-        "on which split and at which epoch it was measured. oracle: the best that an incumbent can be worth. Whether "
-        "a difference is more than chance stands in within.csv."
+        "on which split and at which epoch it was measured. oracle: the best that an incumbent can be worth."
     )
+    if len(settings) > 1:
+        note += " Whether a difference is more than chance stands in within.csv."
     return Table("medians", "Medians at the end of the budget", note, data, shown, bold, "Bold: the lowest.")
 
 
@@ -124,7 +125,9 @@ def means(comparison: Comparison) -> Table:
     both = list(combinations(range(methods), 2))
     pairs = [compare(comparison.field, np.array([setting]), *pair) for setting in settings for pair in both]
     worse: set[tuple[int, int, int]] = set()
-    for pair in with_corrected_p([pair for pair in pairs if pair is not None], 1.0):
+    corrected = with_corrected_p([pair for pair in pairs if pair is not None], 1.0)
+    tested = [pair for pair in corrected if not np.isnan(pair.p_these)]
+    for pair in tested:
         if pair.p_these < LEVEL:
             better = (pair.a, pair.b) if pair.these.value > 0.5 else (pair.b, pair.a)
             worse.add((int(pair.settings[0]), *better))
@@ -147,6 +150,10 @@ def means(comparison: Comparison) -> Table:
         "Bold: the lowest mean of a row, and the methods that are not significantly worse than that method there (Mann "
         "and Whitney's test, 5 %, Holm over all pairs of methods of all rows)."
     )
+    if not tested:
+        marks = "Bold: the lowest mean of a row. Nothing is tested: that takes five seeds."
+    elif min(pair.floor for pair in tested) * len(tested) > LEVEL:
+        marks += f" As few seeds as these cannot give p < 0.05 among {count(len(tested), 'test')}."
     return Table("means", "Mean and standard deviation of the incumbents", note, data, shown, bold, marks)
 
 
@@ -278,7 +285,7 @@ def _lines(comparison: Comparison, setting: int, points: int) -> Panel:
     oracle = float(curves.oracle[setting]) if np.isfinite(curves.oracle[setting]) else None
     unit = f" [{facts['unit']}]" if facts["unit"] else ""
     title = constraint_name(facts["constraint"]).replace("+", " + ")
-    ylabel = f"{facts['objective']}{unit}"
+    ylabel = curves.compared.phrase if facts["scales"] else f"{facts['objective']}{unit}"
     place = facts["family"], facts["bench"], facts["constraint"]
     return Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place)
 

@@ -17,6 +17,7 @@ from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
+from nasbench.results.statistics.verdicts import Pair
 from nasbench.results.statistics.wilcoxon import RankTests, cliques, levels
 
 _MOST_NAMED = 3
@@ -118,8 +119,7 @@ def side_by_side(comparison: Comparison, by_level: Sequence[RankTests]) -> Table
             cells[level.unit] = p_value(level.holm[a, b])
         verdicts = {"verdict": pair.verdict, "verdict_new": pair.verdict_new}
         rows.append(names | facts | {"better": pair.these.value} | verdicts)
-        verdict = {1: "better", -1: "worse", 0: "not significant"}[pair.verdict]
-        shown.append(names | cells | {"verdict": verdict})
+        shown.append(names | cells | {"verdict": _verdict(pair)})
     data = pd.DataFrame(rows)
     note = (
         "p of the signed-rank test after Holm's correction over all pairs, with one difference per setting, per "
@@ -129,6 +129,14 @@ def side_by_side(comparison: Comparison, by_level: Sequence[RankTests]) -> Table
     )
     title = "Wilcoxon signed-rank test over settings, benchmarks and search spaces: p (Holm)"
     return Table("wilcoxon-levels", title, note, data, pd.DataFrame(shown), None, _floors(by_level))
+
+
+def _verdict(pair: Pair) -> str:
+    if pair.is_identical:
+        return "="
+    if np.isnan(pair.p_these):
+        return "-"
+    return {1: "better", -1: "worse", 0: "not significant"}[pair.verdict]
 
 
 def _floors(by_level: Sequence[RankTests]) -> str:

@@ -26,8 +26,9 @@ from nasbench.results.report.files import refuse_inside, refuse_other, refuse_st
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
-from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, SHARE, UNSEEN, score_of
+from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, OBSERVED, SHARE, UNSEEN, score_of
 from nasbench.results.scores.metric import of_metric
+from nasbench.results.scores.observed import ObservedShare
 from nasbench.results.selection import EVERYTHING, check_versions, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
@@ -79,6 +80,9 @@ def write(
     or `out` cannot be written.
     """
     _refuse_what_is_there(stores, request)
+    names = [text.partition(":")[0] for text in request.optional]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise StoreError(f"--part {twice} is given twice: a report has each part once")
     optional = [requested(text) for text in request.optional]
     subject, warnings = _subject(stores, request, is_current)
     parts = [part for make in PARTS if (part := make(subject)) is not None]
@@ -88,7 +92,7 @@ def write(
     added = [make(subject, words) for make, words in optional]
     parts[place:place] = added
     headline = sentences.headline(subject.comparison, names_baseline=request.baseline is not None)
-    title = _wishes(stores).get("title") or "nasbench report"
+    title = _wishes(_own(stores)).get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     contents = _contents(request, subject, headline, parts, title, warnings)
     folders = [(request.out, contents)]
@@ -138,8 +142,7 @@ def _subject(
     if cut is not None:
         told = [cut.told, *told]
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
-    naming = [store for store in stores if len(stores) == 1 or not isinstance(store, Archive)]
-    of_suites = [plan["wishes"].get("labels") or {} for store in naming for plan in store.plans()]
+    of_suites = [plan["wishes"].get("labels") or {} for store in _own(stores) for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
     points = _checkpoints(curves, request.checkpoints, wishes)
     comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
@@ -150,6 +153,11 @@ def _subject(
         told.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
     told += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
     return Subject(comparison, chosen, references(stores, curves.score), request.literature, selected), told
+
+
+def _own(stores: Sequence[Store]) -> list[Store]:
+    """The stores that name what the report is about: not archives beside others."""
+    return [store for store in stores if len(stores) == 1 or not isinstance(store, Archive)]
 
 
 def _wishes(stores: Sequence[Store]) -> dict[str, Any]:
@@ -168,14 +176,14 @@ def _scored(
         if several:
             raise StoreError("runs with several objectives have no single incumbent; allowed: --score share, observed")
         metric = of_metric(request.metric, [f.setup for _, f in chosen])
-        curves = load(chosen, metric)
-        told = f"compared by {request.metric} of the incumbents, which the objective chose"
-        return replace(curves, settings=metric.described(curves.settings)), [told]
+        return load(chosen, metric), [f"compared by {request.metric} of the incumbents, which the objective chose"]
     score = score_of(request.score or wishes.get("score") or (SHARE if several else DEFAULT).name)
     if several and score in {UNSEEN, MEAN, AVERAGE}:
         raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
     if not several and score is SHARE:
         raise StoreError("the score 'share' is one of several objectives, and these runs have one")
+    if several and score is OBSERVED:
+        score = ObservedShare()
     curves = load(chosen, score)
     if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
         return curves, []

@@ -124,7 +124,7 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
     elif counts.min() != counts.max():
         yield (
             f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
-            "seeds that both methods have there"
+            f"seeds that both methods have there, or without a test on all runs if these are fewer than {FEWEST}"
         )
     by_setting = curves.runs.groupby(["setting", "method"])["seed"].agg(frozenset).groupby(level=0).agg(list)
     fewest = min(len(frozenset.intersection(*own)) for own in by_setting)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class OfMetric(Score):
     """The value of a metric at the row where the incumbent was evaluated; the objective chose the incumbent."""
 
+    is_of_objective = False
+
     def __init__(self, asked: str, names: Sequence[str]) -> None:
         self.asked = asked
         self.name = f"metric {asked}"

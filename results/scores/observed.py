@@ -14,3 +14,13 @@ class Observed(Score):
 
     def values(self, incumbents: Incumbents) -> Array:
         return incumbents.observed
+
+
+class ObservedShare(Observed):
+    """The same for several objectives, where no evaluation alone is the incumbent."""
+
+    phrase = "1 - observed share of the attainable hypervolume"
+    note = (
+        "What is compared is 1 - the share of the attainable hypervolume that the values dominate which the method "
+        "observed, its luckiest repetitions"
+    )

@@ -42,6 +42,8 @@ class Score(ABC):
     """The computation of the score, as a sentence without its full stop."""
     columns: tuple[str, ...] = ()
     """The columns of a trajectory that it needs."""
+    is_of_objective: bool = True
+    """Whether it is a value of the objective, which claims and numbers of papers are about."""
 
     @abstractmethod
     def values(self, incumbents: Incumbents) -> Array | None:
@@ -49,6 +51,10 @@ class Score(ABC):
 
         None if the rows lack this score; then the observed value counts.
         """
+
+    def described(self, settings: pd.DataFrame) -> pd.DataFrame:
+        """The settings, one per row with the fields of `trajectory.Setting`, as they are for this score."""
+        return settings
 
     def limit(self, settings: pd.DataFrame, name: str) -> Array:
         """The best (`oracle`) or worst (`worst`) possible value of an incumbent, shape (settings,); NaN if unknown.

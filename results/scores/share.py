@@ -18,9 +18,10 @@ class Share(Score):
     note = (
         "What is compared is 1 - the share of the attainable hypervolume: the hypervolume that a run's evaluations "
         "dominate, by the means of their configurations over the table's repetitions, divided by that of the exact "
-        "feasible front; configurations that violate a constraint by these means do not count. The reference point "
-        "lies a tenth of the front's extent beyond its worst point; costs and properties of the network that have "
-        "a unit (seconds, bytes, millions of parameters) are taken by their logarithm"
+        "feasible front (of all runs' together, where no table knows it); configurations that violate a constraint by "
+        "these means do not count. The reference point lies a tenth of the front's extent beyond its worst point; "
+        "costs and properties of the network that have a unit (seconds, bytes, millions of parameters) are taken by "
+        "their logarithm"
     )
     columns = (_COLUMN,)
 

@@ -161,8 +161,7 @@ class Comparison:
         pairs = self.against_baseline(self.overall)
         for point, field in enumerate(self._fields(values)):
             for pair in pairs:
-                both = field.places[pair.settings][:, [pair.a, pair.b]]
-                both = np.where(_common(both)[:, None], both, MISSING)
+                both = on_common_seeds(field.places[pair.settings][:, [pair.a, pair.b]])
                 weights = self.field.tasks.of(pair.settings).weights
                 result[pair.b, point] = weights @ improvement(both[:, 0], both[:, 1])
         return result
@@ -236,6 +235,11 @@ class Comparison:
         spread = np.full(shape, MISSING, values.dtype)
         spread[:, setting, method, seed] = values.T
         return spread
+
+
+def on_common_seeds(places_: Places) -> Places:
+    """The places on the seeds that are compared in each setting (`_common`), and `MISSING` on others."""
+    return np.where(_common(places_)[:, None], places_, MISSING)
 
 
 def _common(places_: Places) -> NDArray[np.bool_]:

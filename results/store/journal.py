@@ -143,6 +143,8 @@ def drop_failed(path: Path) -> None:
 
     A journal that another process uses is left unchanged.
     """
+    if not path.exists():
+        return
     lock = disk.Lock(path.with_suffix(".lock"))
     try:
         with lock.held(patience=0):

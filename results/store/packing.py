@@ -44,7 +44,7 @@ def pack(store: Store, path: Path) -> int:
     """Writes an archive of a store, atomically; returns its bytes.
 
     Raises StoreError if the store holds no run, runs with several objectives or of an earlier schema, several versions
-    of a method, or a name with a control character.
+    of a method, a run twice, or a name with a control character.
     """
     fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
     if not fragments:
@@ -54,6 +54,11 @@ def pack(store: Store, path: Path) -> int:
     if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
         raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
     check_versions(store.folder, [f.setup for f in fragments])
+    runs = [(f.setup.id, seed) for f in fragments for seed in f.seeds]
+    if len(set(runs)) < len(runs):
+        raise StoreError(
+            f"{store.folder} has a run twice, which an interrupted command left: give that command again"
+        )
     if has_control_characters([store.wishes(), *(f.setup.to_json() for f in fragments)]):
         raise StoreError(
             f"{store.folder} has a title, a label or a name with a control character, such as a line end: change "

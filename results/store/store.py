@@ -82,8 +82,8 @@ class Store:
         """
         store = cls(folder)
         with _said(folder, is_new=not folder.is_dir()):
-            if folder.is_file():
-                raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise StoreError(f"cannot use the store {folder}: it is no folder; give another --store")
             # Another process may be creating this store right now; its first files are allowed.
             known = is_store(folder) or not folder.is_dir()
             if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
@@ -397,4 +397,4 @@ def _said(folder: Path, is_new: bool = False) -> Iterator[None]:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")  # the later plan counts
