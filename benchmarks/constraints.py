@@ -49,7 +49,7 @@ class Constraint:
             size = match["number"].strip()
             return cls(match["metric"].strip(), "@", SIZE_CLASSES[size][1], size)
         try:
-            number = float(match["number"])
+            number = float(match["number"]) + 0.0  # -0 is 0
         except ValueError:
             raise UsageError(f"{match['number']!r} in constraint {text!r} is not a number; {_FORMS}") from None
         if bound is None:
@@ -167,8 +167,8 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
         )
     parts = [part for text in texts for part in JOIN.split(text) if text.strip() != "none"]
     constraints = sorted({Constraint.parse(part) for part in parts})
-    for one, other in pairwise(constraints):
-        if (one.metric, one.relation) == (other.metric, other.relation) and not (one.size or other.size):
+    for one, other in pairwise(constraint for constraint in constraints if not constraint.size):
+        if (one.metric, one.relation) == (other.metric, other.relation):
             raise UsageError(
                 f"{one.label} and {other.label} bound one metric on one side, and all constraints of a run hold "
                 "together: for runs with each of them give the command twice, or write a suite"

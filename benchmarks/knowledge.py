@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -25,6 +26,8 @@ EXPERTS = {"good": (0.0, 0.01), "weak": (0.0, 0.25), "misleading": (0.75, 1.0)}
 worst (1)."""
 
 Array = NDArray[np.float64]
+
+_TABULATED = re.compile(r"nasbench tabulate ([^\s:]+(?::[^\s:]+)*): ")  # how the source of its tables begins
 
 
 class _OfATask:
@@ -118,9 +121,15 @@ def _peers(benchmark: Benchmark) -> tuple[Benchmark, ...]:
     for name in BENCHMARKS.names():
         with suppress(UsageError):  # its data are missing
             other = open_benchmark(name)
-            if _same_space(benchmark, other) and other.checksum != benchmark.checksum:
+            if _same_space(benchmark, other) and not _same_task(benchmark, other):
                 found.append(other)
     return tuple(found)
+
+
+def _same_task(one: Benchmark, other: Benchmark) -> bool:
+    """Whether two tables are equal, or made by `nasbench tabulate` of the same benchmark."""
+    mine, theirs = (_TABULATED.match(benchmark.source) for benchmark in (one, other))
+    return one.checksum == other.checksum or (mine is not None and theirs is not None and mine[1] == theirs[1])
 
 
 def _same_space(one: Benchmark, other: Benchmark) -> bool:

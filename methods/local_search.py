@@ -24,7 +24,8 @@ class LocalSearch(Method):
     configuration is evaluated twice as long as new ones are found. They are compared by feasibility, then violation,
     then objective; a failed evaluation is never better. Neighbours in a grid are all configurations that differ in
     one choice; in a listed table, those that the table names; elsewhere random mutants, until 50 in a row are known
-    or 100 have been tried. With several workers the search moves as soon as a better neighbour is told.
+    or 100 have been tried. With several workers the search moves as soon as a better neighbour is told, and while the
+    last neighbours are evaluated, free workers draw random configurations, for which it does not wait.
 
     With several objectives it is Pareto local search (Paquete, Chiarandini and Stützle, 2004): the search keeps an
     archive of the evaluations that none dominates since the last start, evaluates all neighbours of a random member
@@ -35,7 +36,7 @@ class LocalSearch(Method):
         initial: random configurations from which each start chooses the best, at least 1.
     """
 
-    version = 2
+    version = 3
     serves_several = True
     source = "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
 
@@ -45,6 +46,7 @@ class LocalSearch(Method):
         self._initial = self._random_left = initial
         self._asked: set[Configuration] = set()
         self._pending: list[Configuration] = []
+        """What the search waits for before it starts anew."""
         self._best: tuple[Rank, Configuration] | None = None
         """The best observation since the last start."""
         self._around: Iterator[Configuration] = iter(())
@@ -52,12 +54,15 @@ class LocalSearch(Method):
 
     def ask(self) -> Configuration:
         chosen = self._next()
+        if chosen is None:
+            chosen = self._drawn()
+        else:
+            self._pending.append(chosen)
         self._asked.add(chosen)
-        self._pending.append(chosen)
         return chosen
 
     def tell(self, observation: Observation) -> None:
-        self._pending.remove(observation.configuration)
+        self._answered(observation.configuration)
         rank = observation.rank(self._constraints)
         if rank[0] < math.inf and (self._best is None or rank < self._best[0]):
             self._best = rank, observation.configuration
@@ -67,13 +72,19 @@ class LocalSearch(Method):
     def form(cls, problem: Problem) -> type[Method]:
         return ParetoLocalSearch if problem.several else cls
 
-    def _next(self) -> Configuration:
+    def _answered(self, configuration: Configuration) -> None:
+        if configuration in self._pending:  # not what was drawn meanwhile
+            self._pending.remove(configuration)
+
+    def _next(self) -> Configuration | None:
+        """The next configuration of the search; None while it waits for others."""
         if self._random_left == 0 and self._best is not None:
             neighbour = next(self._around, None)
             if neighbour is not None:
                 return neighbour
-            if not self._pending:  # no pending neighbour can be better: a local minimum
-                self._random_left, self._best = self._initial, None
+            if self._pending:  # one of them may be better
+                return None
+            self._random_left, self._best = self._initial, None  # a local minimum
         self._random_left = max(self._random_left - 1, 0)
         return self._drawn()
 
@@ -120,14 +131,14 @@ class ParetoLocalSearch(LocalSearch):
         """Members whose neighbours have been evaluated, or are being evaluated."""
 
     def tell(self, observation: Observation) -> None:
-        self._pending.remove(observation.configuration)
+        self._answered(observation.configuration)
         told = observation.rank(self._constraints)[0], self._problem.losses(observation)
         if told[0] == math.inf or any(_is_worse(told, member) for member in self._archive.values()):
             return
         self._archive = {c: member for c, member in self._archive.items() if not _is_worse(member, told)}
         self._archive[observation.configuration] = told
 
-    def _next(self) -> Configuration:
+    def _next(self) -> Configuration | None:
         while self._random_left == 0 and self._archive:
             neighbour = next(self._around, None)
             if neighbour is not None:
@@ -137,10 +148,10 @@ class ParetoLocalSearch(LocalSearch):
                 chosen = members[int(self._rng.integers(len(members)))]
                 self._visited.add(chosen)
                 self._around = self._neighbours(chosen)
-            elif not self._pending:  # no pending neighbour can enter the archive: a Pareto local optimum set
+            elif self._pending:  # one of them may enter the archive
+                return None
+            else:  # a Pareto local optimum set
                 self._random_left, self._archive = self._initial, {}
-            else:
-                break
         self._random_left = max(self._random_left - 1, 0)
         return self._drawn()
 

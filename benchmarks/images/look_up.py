@@ -23,6 +23,7 @@ from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, require_torch
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.network_grids import CellGrid
+from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
 from nasbench.benchmarks.spec import open_benchmark
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.recipes import Recipe
@@ -42,13 +43,18 @@ class LookUp(TabularBenchmark, blockwise=True):
         images: name of a data set.
         table: name of a table of NAS-Bench-201's cells.
 
-    Raises UsageError for a name that does not exist, and for a table of another space.
+    Raises UsageError for a name that does not exist, and for a table of another space or with other operations.
     """
 
     def __init__(self, images: str, table: str) -> None:
         data, trained = DATASETS.get(images), open_benchmark(table)
         if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid):
             raise UsageError(f"{table} is no table of NAS-Bench-201's cells, such as nb201-cifar10")
+        if other := next((h for h in trained.space.hyperparameters if set(h.values) != set(OPERATIONS)), None):
+            raise UsageError(
+                f"{other.name} of {table} is one of {', '.join(map(str, other.values))}, and a supernet here has the "
+                f"operations {', '.join(OPERATIONS)}"
+            )
         if data.side < _SIDE:
             raise UsageError(f"images of {images} have sides of {data.side} pixels, and a supernet here sees {_SIDE}")
         facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_DEPTH} {_BATCH}"

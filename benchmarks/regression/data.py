@@ -56,6 +56,7 @@ def read(path: Path, target: str) -> CsvData:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are longer than the first line
+            names = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
             frame = pd.read_csv(path, index_col=False)
     except pd.errors.ParserWarning:
         raise UsageError(f"{path} has more columns than names in its first line: name them all") from None
@@ -63,6 +64,8 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+    if repeated := [name for name in names if name and names.count(name) > 1]:
+        raise UsageError(f"{path} has two columns called {repeated[0]}: rename one of them")
     if any(str(name).startswith("Unnamed: ") for name in frame.columns):  # so pandas calls them
         raise UsageError(f"{path} has a column without a name: give it one in the first line, or leave it out")
     if target not in frame.columns:

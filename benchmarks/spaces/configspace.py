@@ -46,6 +46,9 @@ def read(text: str) -> Program:
         hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}
     except (ValueError, TypeError, KeyError):
         raise UsageError("this is not ConfigSpace's JSON: it has no list of hyperparameters with names") from None
+    names = [entry["name"] for entry in facts["hyperparameters"]]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"two hyper-parameters are called {twice}")
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
         for condition in facts.get("conditions") or ():
@@ -54,8 +57,9 @@ def read(text: str) -> Program:
             _maker(entry)  # raises now what making would raise later
         clauses = [part for clause in facts.get("forbiddens") or () for part in _alternatives(clause, hyperparameters)]
         return Program(lambda: _written(hyperparameters, conditions, clauses))
-    except (KeyError, RecursionError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
+    except (KeyError, RecursionError, ValueError, TypeError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        what = "conditions run in a circle" if isinstance(error, RecursionError) else what
         raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
 
 
@@ -102,7 +106,7 @@ def _written(
     hyperparameters: Mapping[str, Facts], conditions: Mapping[str, list[Facts]], clauses: Iterable[Facts]
 ) -> Part:
     """The program: all hyper-parameters are made at its beginning, and used where their conditions hold."""
-    made = {name: _maker(entry)() for name, entry in hyperparameters.items()}
+    made = {name: _made(entry) for name, entry in hyperparameters.items()}
     parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
     owners = {name: _owner(name, parents, conditions) for name in made}
 
@@ -141,6 +145,13 @@ def _written(
     return siso_sequential(tops or [identity()])
 
 
+def _made(entry: Facts) -> Independent:
+    try:
+        return _maker(entry)()
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"hyper-parameter {entry['name']}: {error}") from None
+
+
 def _maker(entry: Facts) -> Callable[[], Independent]:
     """A function that makes the hyper-parameter of an entry."""
     name, kind = entry["name"], entry["type"]
@@ -160,6 +171,8 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
     if kind in ("uniform_int", "uniform_float"):
         if entry.get("q") not in (None, 1 if kind == "uniform_int" else None):
             raise UsageError(f"{name} is quantised (q = {entry['q']}): write it as ordinal")
+        if kind == "uniform_int" and not all(type(entry[end]) is int for end in ("lower", "upper")):
+            raise UsageError(f"{name} is an integer, and its range is {entry['lower']} to {entry['upper']}")
         make = integer if kind == "uniform_int" else real
         return lambda: make(entry["lower"], entry["upper"], entry.get("log", False), name)
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
@@ -169,6 +182,9 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     """A condition with LT and GT of an ordinal parent written as IN: they compare positions in its sequence."""
     if condition["type"] in _JOINED:
         return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
+    needed = "values" if condition["type"] == "IN" else "value"
+    if needed not in condition:
+        raise UsageError(f"a condition of {condition['child']} has no {needed}")
     return _in_sequence(condition, hyperparameters[condition["parent"]])
 
 

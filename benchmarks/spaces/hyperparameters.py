@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
-_LARGEST, _LARGEST_INTEGER = 1e300, 2**62  # the ends of ranges from which NumPy can draw
+_LARGEST, _LARGEST_INTEGER = 1e300, 2**61  # the ends of ranges from which NumPy can draw
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def _check_range(hyperparameter: Float | Integer) -> None:
         raise UsageError(
             f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
         )
-    if max(-low, high) > (_LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST):
+    too_wide = hyperparameter.log and high / low == math.inf
+    if too_wide or max(-low, high) > (_LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST):
         raise UsageError(f"the range of {hyperparameter.name} is too large to be drawn from: [{low}, {high}]")
 
 

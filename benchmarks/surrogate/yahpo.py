@@ -99,6 +99,11 @@ class Surrogate(Benchmark):
         self.family, self.search_space = scenario.families[task], scenario.search_space
         self.source, self.licence, self.procedure = scenario.described, scenario.licence, scenario.procedure
         self.checksum = f"sha256:{scenario.files[MODEL]}"
+        if task in scenario.contradictory.split():
+            self.caution = (
+                "the surrogate predicts no error and the worst balanced error at once for a part of the space, and a "
+                "search that finds this part wins"
+            )
         self.metrics = tuple(_metric(answer.metric, self._level) for answer in scenario.answers)
         levels = tuple(value for value in scenario.levels if value <= self._level)
         self.fidelity = Fidelity(*scenario.axis, levels, scenario.continuable)

@@ -25,7 +25,7 @@ from nasbench.benchmarks.tabular.frames import (
     row_of,
 )
 from nasbench.benchmarks.tabular.imported import check_objective
-from nasbench.benchmarks.tabular.meaning import looks_like_accuracy, meaning_of, scale_of
+from nasbench.benchmarks.tabular.meaning import looks_like_accuracy, meaning_of, rises, scale_of
 from nasbench.benchmarks.tabular.specification import (
     PLACE,
     columns_of,
@@ -115,7 +115,8 @@ def _frame(facts: dict[str, Any], header: list[str], data: Path, spec: Path, pro
     with problems.collecting():
         wanted = columns_of(facts)
     wanted |= {name: f"metric {m['name']}" for m in facts["metric"] for name in m.get("columns", ())}
-    wanted = {column: f"{purpose}, says {spec}" for column, purpose in wanted.items() if PLACE not in column}
+    patterns = {metric.get("column") for metric in facts["metric"] if PLACE in metric.get("column", "")}
+    wanted = {column: f"{purpose}, says {spec}" for column, purpose in wanted.items() if column not in patterns}
     for column, purpose in wanted.items():
         with problems.collecting():
             check_column(data, column, purpose, header)
@@ -158,7 +159,13 @@ def _measured(
 
 
 def _check_direction(described: Described, data: Path) -> None:
-    """Raises UsageError if a larger objective seems to be better, and the specification states no direction."""
+    """Raises UsageError if larger values of a metric seem to be better, and the specification states no direction."""
+    for number, other in enumerate(described.facts["metric"][1:], start=1):
+        if number in described.columns and rises(other["column"]) and not {"direction", "complement_of"} & other.keys():
+            raise UsageError(
+                f"{other['column']} of {data} seems to be better the larger it is (its name says so): "
+                'direction = "maximise" says that, direction = "minimise" that less is better'
+            )
     entry, values, last = described.facts["metric"][0], described.columns[0], described.last
     if "direction" in entry or "complement_of" in entry:
         return

@@ -56,9 +56,7 @@ def pack(store: Store, path: Path) -> int:
     check_versions(store.folder, [f.setup for f in fragments])
     runs = [(f.setup.id, seed) for f in fragments for seed in f.seeds]
     if len(set(runs)) < len(runs):
-        raise StoreError(
-            f"{store.folder} has a run twice, which an interrupted command left: give that command again"
-        )
+        raise StoreError(f"{store.folder} has a run twice, which an interrupted command left: give that command again")
     if has_control_characters([store.wishes(), *(f.setup.to_json() for f in fragments)]):
         raise StoreError(
             f"{store.folder} has a title, a label or a name with a control character, such as a line end: change "

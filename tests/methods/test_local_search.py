@@ -74,6 +74,16 @@ class TestLocalSearch:
         assert last < found + 10
         assert differing(asked[last + 1][0], (2, 2, 2)) > 1
 
+    @pytest.mark.parametrize("workers", [1, 2, 4, 16])
+    def test_it_restarts_with_any_number_of_workers(self, workers: int) -> None:
+        """With several, others are always pending when a worker asks: the search waits for its own neighbours alone."""
+        space = GridSpace([Ordinal(name, tuple(range(6))) for name in "abcd"])
+        asked = [c for c, _ in searched("local:initial=1", space, bowl, 400, workers)]
+        found = next(i for i, c in enumerate(asked) if bowl(c) == 0)
+        later = asked[found + 60 :]
+        near = sum(any(differing(c, other) == 1 for other in later[max(i - 40, 0) : i]) for i, c in enumerate(later))
+        assert near > 0.6 * len(later)  # of random configurations fewer than half
+
     def test_a_failed_evaluation_is_never_moved_to(self) -> None:
         asked = searched("local:initial=2", GRID, lambda c: math.nan if c[0] == 1 else bowl(c), 50)
         assert min(value for _, value in asked if math.isfinite(value)) == 0

@@ -10,6 +10,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Size, Stage, dead_stages, equal_stages, parameters_paper, size, stages_of
 from nasbench.benchmarks.spaces.cells.equivalence import canonical
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal
 from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program
@@ -46,6 +47,8 @@ class CellSpace(ProgramSpace):
         program: the space of configurations.
         frame: the images and classes that the networks are made for.
         stages: (the choices of a configuration, by name) → its stages.
+
+    Raises UsageError unless the sides of the images are multiples of 4, for each of two reductions halves them.
     """
 
     pool = 900  # as in the paper
@@ -54,6 +57,8 @@ class CellSpace(ProgramSpace):
         self, program: Program, frame: Frame, stages: Callable[[Mapping[str, Value]], tuple[Stage, ...]]
     ) -> None:
         super().__init__(program, frame)
+        if frame.shape[1] % 4:
+            raise UsageError(f"networks of cells need images with sides of 4, 8, 12, … pixels, not {frame.shape[1]}")
         self._stages = stages
 
     def stages(self, configuration: Configuration) -> tuple[Stage, ...]:
