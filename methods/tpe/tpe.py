@@ -75,9 +75,10 @@ class TPE(Method):
     """Tree-structured Parzen estimator: optimises the objective, and models no constraint.
 
     Models good and bad observations by kernel densities and proposes the candidate with the largest ratio of the two.
-    By default pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom
-    collide. A failed evaluation violates a hard constraint (c-TPE, appendix D) and does not count for the objective; so
-    does one that is refused before training, which keeps later proposals away from known constraints.
+    By default pending evaluations (asynchronous workers) are ignored, also where repetitions are counted: in a small
+    space several workers may evaluate one configuration at the same time. A failed evaluation violates a hard
+    constraint (c-TPE, appendix D) and does not count for the objective; so does one that is refused before training,
+    which keeps later proposals away from known constraints.
 
     Options:
         candidates: configurations compared per ask and metric; 0 for the variant's default: 48 in amended c-TPE with

@@ -204,6 +204,17 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
         (of([GRADES, choice("c", 1, 2)], [ABOVE]), "c depends on 9, no value of o"),
         (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),
         ('{"hyperparameters": [{"name": "n", "type": "normal_float"}]}', "unknown type of n 'normal_float'"),
+        (of([*THREE, THREE[0]]), f"two hyper-parameters are called {THREE[0]['name']}"),
+        (
+            of(THREE, [{"type": "EQ", "child": THREE[1]["name"], "parent": THREE[0]["name"]}]),
+            "a condition of .* has no value",
+        ),
+        (
+            of([{"name": "a", "type": "uniform_int", "lower": 0.0, "upper": 3}]),
+            "a is an integer, and its range is 0.0 to 3",
+        ),
+        (of([{"name": "a", "type": "uniform_float", "lower": "0", "upper": 1}]), "hyper-parameter a: "),
+        (of([{**choice("c", 1, 2), "weights": [1.0]}]), "not ConfigSpace's JSON: zip"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(text: str, sentence: str) -> None:

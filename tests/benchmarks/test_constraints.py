@@ -43,6 +43,12 @@ def test_canonical_labels() -> None:
     assert label(parse_constraints(["x-valid-error@200@0.5"])) == "x-valid-error@200@0.5"
     assert label(parse_constraints(["parameters@M+latency<=3"])) == "latency<=3+parameters@M"
     assert label(parse_constraints(["parameters@S"])) != label(parse_constraints(["parameters@0.2"]))
+    assert label(parse_constraints(["loss<=-0.0"])) == "loss<=0"
+
+
+def test_two_bounds_on_one_side_are_refused_with_a_size_class_between_them() -> None:
+    with pytest.raises(UsageError, match=r"size@0\.1 and size@0\.3 bound one metric on one side"):
+        parse_constraints(["size@0.1", "size@S", "size@0.3"])
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,18 @@ def test_other_tasks_are_tables_on_the_same_space_and_never_the_task_itself(task
     assert Knowledge.of(open_benchmark("synthetic-cnn")) is None
 
 
+def test_a_table_made_of_the_same_benchmark_is_no_other_task(
+    tasks: list[TabularBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for task, made_of in zip(tasks, ("learner:svm:wine", "learner:svm:digits", "learner:svm:wine"), strict=False):
+        monkeypatch.setattr(task, "source", f"nasbench tabulate {made_of}: 20 configurations; anything")
+    knowledge._peers.cache_clear()
+    try:
+        assert Knowledge(tasks[0]).tasks == ("known-1", "known-3")
+    finally:
+        knowledge._peers.cache_clear()
+
+
 def test_a_portfolio_is_greedy_on_the_other_tasks(tasks: list[TabularBenchmark]) -> None:
     everything = np.ones(SPACE.size, bool)
     standings = np.array([standing(task, everything) for task in tasks[1:]])

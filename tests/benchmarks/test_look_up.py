@@ -17,6 +17,7 @@ from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.methods import MethodSpec
 from nasbench.methods.contract import METHODS, Problem
@@ -119,6 +120,15 @@ def test_images_smaller_than_those_of_the_supernet_are_refused(monkeypatch: pyte
     small = replace(DATASETS.get("digits"), side=14)
     monkeypatch.setattr(DATASETS, "get", lambda name: small)
     with pytest.raises(UsageError, match="images of digits have sides of 14 pixels, and a supernet here sees 16"):
+        LookUp("digits", "nb201-cifar10")
+
+
+def test_a_table_with_other_operations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One-shot searches would draw of five operations, and others of those that the table has."""
+    table = open_benchmark("nb201-cifar10")
+    wider = [replace(h, values=(*h.values, "nor_conv_5x5")) for h in table.space.hyperparameters]  # type: ignore[attr-defined]
+    monkeypatch.setattr(table, "space", CellGrid(wider))
+    with pytest.raises(UsageError, match=r"Op0 of nb201-cifar10 is one of .*nor_conv_5x5, and a supernet here has"):
         LookUp("digits", "nb201-cifar10")
 
 

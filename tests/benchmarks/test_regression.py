@@ -79,6 +79,13 @@ def test_a_column_without_a_name_is_refused(text: str, tmp_path: Path) -> None:
         read(tmp_path / "t.csv", "b")
 
 
+def test_a_repeated_name_is_refused(tmp_path: Path) -> None:
+    """pandas would rename the second, and the target would be a feature, too."""
+    (tmp_path / "t.csv").write_text("price,x,price\n" + "".join(f"{i},{i % 7},{i}\n" for i in range(60)))
+    with pytest.raises(UsageError, match="has two columns called price: rename one of them"):
+        read(tmp_path / "t.csv", "price")
+
+
 def test_rows_longer_than_the_first_line_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},{i},5\n" for i in range(60)))
     with pytest.raises(UsageError, match="has more columns than names in its first line"):

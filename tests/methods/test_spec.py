@@ -118,6 +118,28 @@ def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> No
     assert (MethodSpec("smbo").version, MethodSpec("smbo").tuned_on) == (smbo.version, smbo.tuned_on)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("tuned_on", "nas-bench-201", "a tuple of names"),  # its letters would be taken for spaces
+        ("version", "1.0", "a whole number"),
+        ("seconds", "fast", "a number"),
+        ("repeatable", "anywhere", "one of Repeatable.ANY_PROCESSOR"),
+        ("needs", AsFlat, "a tuple of protocols"),
+    ],
+)
+def test_facts_of_a_method_with_another_type_are_refused(name: str, value: object, what: str) -> None:
+    wrong = type("Wrong", (RandomSearch,), {name: value})
+    with pytest.raises(UsageError, match=f"{name} of Wrong must be {what}"):
+        METHODS.add("wrong", wrong)
+    assert "wrong" not in METHODS.names()
+
+
+def test_an_option_that_is_not_a_number_is_refused() -> None:
+    with pytest.raises(UsageError, match="option alpha of smbo must be"):
+        MethodSpec.parse("smbo:alpha=nan")
+
+
 def test_only_methods_that_say_so_may_ask_who_knows_the_task(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
     """Every method may know what is known of other tasks."""
 

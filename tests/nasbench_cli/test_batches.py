@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,11 @@ from nasbench.cli.engine import batches
 from nasbench.cli.engine.batches import compute, cut
 from nasbench.cli.engine.executors import Batch, Lost, Work
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
+from nasbench.cli.engine.session import _forget_failed
 from nasbench.methods import METHODS, MethodSpec
 from nasbench.results import Store
 from nasbench.results.reading import load, select
+from nasbench.results.store.journal import Journal
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Careful
 from tests.results.conftest import FACTS, begin, make_setup
@@ -104,3 +107,31 @@ def test_runs_are_not_computed_on_other_data_than_the_command_began_with() -> No
     stale = replace(planned, setup=replace(planned.setup, data="sha256:0"))
     with pytest.raises(UsageError, match="the data of nb201-cifar10 are not those that the command began with"):
         list(compute(Batch(stale, (0,)), Path()))
+
+
+def test_what_measured_times_decide_is_repeatable_nowhere() -> None:
+    def of(bench: str, protocol: Protocol) -> str:
+        (planned,) = expand([Grid((MethodSpec("random"),), (bench,), ((),), (0,), protocol)])
+        return Batch(planned, (0,)).repeatable
+
+    assert of("hpolib-naval", Protocol(5, None, 4)) == "any processor"
+    assert of("learner:knn:wine", Protocol(5, None, 1)) == "the same machine"
+    for bench, protocol in (
+        ("hpolib-naval", Protocol(5, None, 1, charge_thinking=True)),
+        ("learner:knn:wine", Protocol(None, 3.0, 1)),
+        ("learner:knn:wine", Protocol(5, None, 2)),
+    ):
+        assert of(bench, protocol) == ""
+
+
+def test_failed_evaluations_of_an_interrupted_run_are_retried(tmp_path: Path) -> None:
+    """Else they would be told again, and a second retry would throw away what came after them."""
+    store = Store.create(tmp_path / "store")
+    setup = make_setup(evals=9)
+    begin(store, setup, 0, [9.0, 7.0, 8.0])
+    begin(store, setup, 1, [9.0, 7.0, math.nan, 8.0])
+    _forget_failed(store, [cast(PlannedSetup, SimpleNamespace(setup=setup, seeds=(0, 1, 2)))])
+    for seed, left in ((0, 3), (1, 2)):
+        journal = Journal(store.journals / f"{setup.run_id(seed)}.jsonl", setup.run_id(seed))
+        assert [record.status for record in journal.records] == ["ok"] * left
+        journal.close()

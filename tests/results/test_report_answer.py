@@ -96,6 +96,16 @@ def test_perhaps_it_is_the_seeds(filled: Fill) -> None:
     assert found["Is it the seeds?"].startswith("Perhaps: the two halves of the seeds alone")
 
 
+def test_leaving_a_benchmark_out_counts_the_seeds_that_ranks_count(filled: Fill) -> None:
+    """a is better on the five seeds that both have, and worse on the seven that it has alone."""
+    values: Values = {"a": {}, "b": {}}
+    for bench in ("x", "y"):
+        values["a"]["f", bench, "none"] = [s / 100 for s in range(5)] + [9.0 + s for s in range(7)]
+        values["b"]["f", bench, "none"] = [1 + s / 100 for s in range(5)]
+    found = {own.question: own.text for own in answers(Subject(compared(filled, values), []))}
+    assert found["Is it one benchmark?"].startswith("No: whichever of the 2 benchmarks is left out, a has the lowest")
+
+
 # Against each other b wins three benchmarks of five from a; but where it loses, it loses to all.
 CONTRADICTING: Values = {
     method: {("f", f"bench{i}", "none"): [place + s / 100 for s in range(20)] for i, place in enumerate(places)}

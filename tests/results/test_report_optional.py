@@ -115,6 +115,13 @@ def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: S
         report.write([two_metrics], Request(out, formats=("csv",), optional=["pareto:valid-error,tima"]))
     with pytest.raises(StoreError, match="needs two metrics"):
         report.write([two_metrics], Request(out, formats=("csv",), optional=["pareto"]))
+    twice = ["pareto:valid-error,time", "pareto:time,valid-error"]
+    with pytest.raises(StoreError, match="--part pareto is given twice: a report has each part once"):
+        report.write([two_metrics], Request(tmp_path / "out", formats=("csv",), optional=twice))
+    with pytest.raises(
+        StoreError, match="is about the objective, so --metric and --part importance exclude each other"
+    ):
+        report.write([two_metrics], Request(tmp_path / "out", formats=("csv",), metric="time", optional=["importance"]))
     with pytest.raises(StoreError, match=r"no part 'paretto' .*; allowed: importance, pareto, saved, thinking"):
         report.write([two_metrics], Request(out, formats=("csv",), optional=["paretto"]))
 

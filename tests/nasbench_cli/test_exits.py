@@ -1,0 +1,58 @@
+"""Plug-ins that end the process, and places that are none: each is one sentence, with an exit code that is not 0."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nasbench import run
+from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks.folders import data_folder
+from tests.conftest import Lend, Printed
+from tests.nasbench_cli.toys import Toy
+
+
+def test_a_plugin_that_exits_ends_no_command_in_silence(
+    nasbench: Callable[..., Printed], lend: Lend, tmp_path: Path
+) -> None:
+    class Leaves(Toy):
+        def __init__(self) -> None:
+            print("loading\x1b[31m")
+            sys.exit(0)
+
+    lend(BENCHMARKS, "toy-leaves", Leaves)
+    asked = ("run", "--method", "random", "--bench", "toy-leaves", "--store", tmp_path / "s")
+    done = nasbench(*asked)
+    assert (done.code, done.out) == (2, "")
+    assert "nasbench: benchmark toy-leaves cannot be opened: SystemExit: 0" in done.err
+    assert "\x1b" not in done.err
+
+    class LeavesLater(Toy):
+        name = "toy-later"
+
+        def seconds_each(self) -> float:
+            sys.exit(0)
+
+    lend(BENCHMARKS, "toy-later", LeavesLater)
+    done = nasbench(*asked[:-4], "--bench", "toy-later", "--store", tmp_path / "s")
+    assert done.code == 1
+    assert "nasbench: a plug-in ended the command (sys.exit(0); --debug shows where)" in done.err
+
+
+def test_places_that_are_none_are_refused(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    done = nasbench("run", "--method", "random", "--bench", "hpolib-naval", "--store", tmp_path / "link")
+    assert (done.code, "it is no folder; give another --store" in done.err) == (2, True)
+    with pytest.raises(UsageError, match="a store is the path of a folder, not ''"):
+        run("random", "hpolib-naval", seeds=1, evals=2, store="")
+    done = nasbench("check", "processes", "--bench", "digits")
+    assert (done.code, "--bench is for methods, and processes is an executor" in done.err) == (2, True)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match="must name a folder"):
+        data_folder()
