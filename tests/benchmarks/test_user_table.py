@@ -253,6 +253,32 @@ def test_values_that_rise_with_the_epochs_look_like_an_accuracy(write: Write) ->
     assert read_table(*write(rows, long + 'direction = "minimise"\n')).levels == (1, 2)
 
 
+def test_a_pattern_of_epochs_is_a_metric_s_alone(write: Write) -> None:
+    """A hyper-parameter with one would vanish from the space."""
+    along = "lr_1,lr_2,width,x_1,x_2\n" + "".join(f"{a},{a},{b},0.{a + b},0.{a}\n" for a in (1, 2) for b in (1, 3))
+    spec = 'name = "mine"\ncost = 1\n' + "".join(
+        f'[[hyperparameter]]\nname = "{name}"\nkind = "ordinal"\ncolumn = "{column}"\n'
+        for name, column in (("lr", "lr_{epoch}"), ("width", "width"))
+    )
+    metric = '[[metric]]\nname = "valid-error@2"\ncolumn = "x_{epoch}"\nsplit = "valid"\nepoch = 2\n'
+    with pytest.raises(UsageError, match=r"unknown column \(.*lr.*\) of .* 'lr_\{epoch\}'"):
+        read_table(*write(along, spec + metric))
+    assert read_table(*write(along, spec.replace("lr_{epoch}", "lr_1") + metric)).levels == (1, 2)
+
+
+def test_a_further_metric_that_is_called_an_accuracy_needs_a_direction(write: Write) -> None:
+    """A constraint val-acc@0.3 would keep the worst accuracies."""
+    rows = "lr,loss,val_acc\n1,3,0.5\n2,2,0.6\n3,1,0.9\n"
+    spec = (
+        'name = "mine"\ncost = 1\n[[hyperparameter]]\nname = "lr"\nkind = "ordinal"\n'
+        '[[metric]]\nname = "valid-loss"\ncolumn = "loss"\nsplit = "valid"\n'
+        '[[metric]]\nname = "valid-accuracy"\ncolumn = "val_acc"\nsplit = "valid"\n'
+    )
+    with pytest.raises(UsageError, match=r"val_acc of .* seems to be better the larger it is"):
+        read_table(*write(rows, spec))
+    assert not read_table(*write(rows, spec + 'direction = "maximise"\n')).metrics[1].minimize
+
+
 def test_all_errors_of_a_specification_are_said_at_once(write: Write) -> None:
     spec = (
         SPEC.replace('"mine"', '"Mine"')

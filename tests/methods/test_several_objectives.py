@@ -356,6 +356,23 @@ def test_pareto_local_search_waits_for_pending_neighbours_before_it_starts_anew(
     assert set(method._archive) == {start}
 
 
+def test_pareto_local_search_starts_anew_with_several_workers() -> None:
+    """Others are always pending when a worker asks: it waits for neighbours alone, not for what is drawn meanwhile."""
+    grid = GridSpace([Ordinal("a", (1, 2, 3, 4)), Ordinal("b", (1, 2, 3, 4))])
+    method = MethodSpec.parse("local:initial=1").build(Problem(grid, (F, G)), np.random.default_rng(0))
+    assert isinstance(method, ParetoLocalSearch)
+    pending = [method.ask() for _ in range(4)]
+    starts = 0
+    for _ in range(40):
+        before = set(method._archive)
+        configuration = pending.pop(0)
+        value = float(sum(configuration))  # one configuration dominates all others
+        method.tell(told(configuration, {"f": value, "g": value}))
+        pending.append(method.ask())
+        starts += bool(before) and not method._archive
+    assert starts >= 2
+
+
 def test_mo_asha_orders_equal_violations_by_the_objectives_that_are_known() -> None:
     """A metric that only a whole training gives is missing below: its constraint counts as infinitely violated."""
     nan, inf = math.nan, math.inf

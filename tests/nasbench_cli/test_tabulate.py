@@ -164,6 +164,11 @@ def test_parts_of_another_benchmark_are_left_alone(
     assert foreign.code == 2
     assert "is no journal of a table" in foreign.err
     assert (tmp_path / "u.jsonl").read_text() == "a note of mine\n"
+    nasbench("tabulate", BENCH, "--sample", 4, "--shard", "1/2", "--out", tmp_path / "v.2")
+    (tmp_path / "v.csv").write_text("numbers of mine\n")
+    beside = nasbench("tabulate", BENCH, "--sample", 3, "--out", tmp_path / "v")  # v.2.1-of-2.jsonl is no shard of v
+    assert (beside.code, "v.csv is there, and no evaluations of its own" in beside.err) == (2, True)
+    assert (tmp_path / "v.csv").read_text() == "numbers of mine\n"
 
 
 def test_progress_says_how_long_it_will_take(

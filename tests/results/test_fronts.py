@@ -81,6 +81,21 @@ def test_part_shows_what_the_stored_means_say_and_draws_the_exact_front(tmp_path
     assert (tmp_path / "r" / f"fronts-{bench}.png").exists()
 
 
+def test_what_is_compared_with_several_objectives_is_called_a_share(tmp_path: Path) -> None:
+    nasbench.run(
+        ["random", "local"],
+        "hpolib-naval",
+        objectives=["valid-mse", "train_time"],
+        seeds=2,
+        evals=9,
+        store=tmp_path / "s",
+    )
+    for score, phrase in (("share", "1 - share of the"), ("observed", "1 - observed share of the")):
+        nasbench.report(tmp_path / "s", out=tmp_path / "r", format="svg,html", score=score)
+        assert f"{phrase} attainable hypervolume" in (tmp_path / "r" / "curves-hpolib-naval.svg").read_text()
+        assert "incumbent's observed objective" not in (tmp_path / "r" / "index.html").read_text()
+
+
 def test_one_objective_has_no_such_part(tmp_path: Path) -> None:
     nasbench.run("random", "nb201-cifar10", seeds=2, evals=10, store=tmp_path / "s")
     assert "fronts" not in nasbench.report(tmp_path / "s", out=tmp_path / "r").tables
