@@ -16,11 +16,11 @@ def cache_folder() -> Path:
 def data_folder() -> Path:
     """The folder for data that the user fetched or imported: $NASBENCH_DATA, or the user's data directory.
 
-    Raises UsageError if the variable names something else than a folder.
+    Raises UsageError if that is something else than a folder.
     """
     folder = Path(os.environ.get("NASBENCH_DATA") or _user_folder("data"))
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"$NASBENCH_DATA must name a folder, not {folder}")
+        raise UsageError(f"{folder} is no folder, and data are kept there: let $NASBENCH_DATA name one")
     return folder
 
 

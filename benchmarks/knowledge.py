@@ -27,7 +27,7 @@ worst (1)."""
 
 Array = NDArray[np.float64]
 
-_TABULATED = re.compile(r"nasbench tabulate ([^\s:]+(?::[^\s:]+)*): ")  # how the source of its tables begins
+_TABULATED = re.compile(r"nasbench tabulate (.+?): [\d,]+ configuration")  # how the source of its tables begins
 
 
 class _OfATask:

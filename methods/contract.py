@@ -368,7 +368,7 @@ def _is_method(item: object) -> bool:
         return False
     for name, (kind, what) in _ATTRIBUTES.items():
         value = getattr(item, name)
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise UsageError(f"{name} of {item.__name__} must be {what}, not {value!r}")
     return True
 
@@ -376,6 +376,12 @@ def _is_method(item: object) -> bool:
 _ATTRIBUTES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "version": (int, "a whole number"),
     "seconds": ((int, float), "a number"),
+    "source": (str, "a text"),
+    "method_option": (str, "a text"),
+    "serves_several": (bool, "True or False"),
+    "learns_from_all": (bool, "True or False"),
+    "needs_fidelity": (bool, "True or False"),
+    "asks_experts": (bool, "True or False"),
     "tuned_on": (tuple, "a tuple of names"),
     "needs": (tuple, "a tuple of protocols"),
     "newer_options": (Mapping, "a mapping of options to values"),

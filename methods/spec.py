@@ -35,7 +35,13 @@ class MethodSpec(Spec):
     @property
     def initial(self) -> int:
         """Number of random configurations before the method uses its observations (`Method.initial_phase`)."""
-        return self.method.initial_phase(self.values())
+        if not self.is_foreign:
+            return self.method.initial_phase(self.values())
+        try:
+            with foreign():
+                return self.method.initial_phase(self.values())
+        except Broken as error:
+            raise UsageError(f"{self.name} fails when asked for its initial phase: {error}") from None
 
     @property
     def method(self) -> type[Method]:

@@ -57,7 +57,7 @@ def read(text: str) -> Program:
             _maker(entry)  # raises now what making would raise later
         clauses = [part for clause in facts.get("forbiddens") or () for part in _alternatives(clause, hyperparameters)]
         return Program(lambda: _written(hyperparameters, conditions, clauses))
-    except (KeyError, RecursionError, ValueError, TypeError) as error:
+    except (KeyError, RecursionError, ValueError, TypeError, AttributeError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         what = "conditions run in a circle" if isinstance(error, RecursionError) else what
         raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
@@ -215,6 +215,9 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
         raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
     if clause["type"].startswith("RELATION"):
         return [clause]
+    needed = "values" if kind == "IN" else "value"
+    if needed not in clause:
+        raise UsageError(f"a forbidden clause about {clause['name']} has no {needed}")
     return [_in_sequence({**clause, "type": kind}, hyperparameters[clause["name"]])]
 
 

@@ -161,6 +161,9 @@ def _limited() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
+    if signal.getitimer(signal.ITIMER_REAL)[0]:  # inside another such block, whose time runs on
+        yield
+        return
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"not done after {_SECONDS:g} s")

@@ -102,8 +102,8 @@ def _check_range(hyperparameter: Float | Integer) -> None:
         raise UsageError(
             f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
         )
-    too_wide = hyperparameter.log and high / low == math.inf
-    if too_wide or max(-low, high) > (_LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST):
+    largest = _LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST
+    if max(-low, high) > largest or (hyperparameter.log and high / low == math.inf):
         raise UsageError(f"the range of {hyperparameter.name} is too large to be drawn from: [{low}, {high}]")
 
 

@@ -60,7 +60,7 @@ class Spec:
             try:
                 options[option] = _PARSERS[kind](value)
                 if options[option] != options[option]:
-                    raise ValueError("NaN does not equal itself, so its runs would not be found again")
+                    raise ValueError  # NaN equals nothing: its runs would not be found again
             except (ValueError, KeyError):
                 raise UsageError(f"option {option} of {name} must be {KINDS[kind]}, not {value!r}") from None
         return cls(name, tuple(sorted((o, value) for o, value in options.items() if value != defaults[o][1])))

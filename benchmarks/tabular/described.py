@@ -164,7 +164,8 @@ def _check_direction(described: Described, data: Path) -> None:
         if number in described.columns and rises(other["column"]) and not {"direction", "complement_of"} & other.keys():
             raise UsageError(
                 f"{other['column']} of {data} seems to be better the larger it is (its name says so): "
-                'direction = "maximise" says that, direction = "minimise" that less is better'
+                'direction = "maximise" says that, direction = "minimise" that less is better, and complement_of makes '
+                "an error of it"
             )
     entry, values, last = described.facts["metric"][0], described.columns[0], described.last
     if "direction" in entry or "complement_of" in entry:

@@ -62,7 +62,9 @@ _WORTH_SAYING = 30.0  # seconds
     help="Where runs are computed (`nasbench list executors`).  [default: serial; processes with --jobs above 1]",
 )
 @click.option("--sealed", is_flag=True, help="Also run on sealed search spaces, on which no default may be chosen.")
-@click.option("--retry-failed", is_flag=True, help="Compute failed runs again.")
+@click.option(
+    "--retry-failed", is_flag=True, help="Compute failed runs, and failed evaluations of interrupted runs, again."
+)
 @takes_data_dir
 @click.pass_context
 def run(

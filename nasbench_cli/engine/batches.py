@@ -65,9 +65,11 @@ class Batch:
     def repeatable(self) -> str:
         """The machines on which these runs can be repeated bit for bit; empty if measured times decide what happens."""
         setup = self.planned.setup
-        if setup.charge_thinking or (self.planned.live and (setup.seconds is not None or setup.workers > 1)):
-            return ""
         benchmark = open_benchmark(setup.bench)
+        judged = [*(bound.metric for bound in self.planned.bounds), *abilities.objectives(benchmark, setup.objectives)]
+        of_times = any(metric.unit in ("s", "ms") for metric in judged)
+        if setup.charge_thinking or (benchmark.live and (setup.seconds is not None or setup.workers > 1 or of_times)):
+            return ""
         return Repeatable.both(self.planned.spec.repeatable, benchmark.repeatable)
 
     def single(self) -> list[Batch]:

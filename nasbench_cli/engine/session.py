@@ -60,7 +60,8 @@ def begin(
 
     Args:
         command: command line of the request; `nasbench status` prints it to finish the store.
-        retry_failed: whether failed runs are moved aside, so that they are missing again.
+        retry_failed: whether failed runs are moved aside, so that they are missing again, and interrupted runs go on
+            from before their first failed evaluation.
         shard: which of several shards of the suite to compute; by default all of it.
         unseal: whether setups on sealed search spaces may run.
 

@@ -29,7 +29,8 @@ Evaluated: TypeAlias = tuple[dict[str, Any], float]
 def part(subject: Subject, options: Sequence[str]) -> Part:
     """Importance of each hyper-parameter among all evaluations (PED-ANOVA; needs Optuna).
 
-    Raises StoreError where options are given, no configuration has named choices, or without Optuna.
+    Raises StoreError where options are given, another metric or several objectives are compared, no configuration has
+    named choices, or without Optuna.
     """
     if options:
         raise StoreError("the part importance takes no options: --part importance")

@@ -298,7 +298,7 @@ def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[n
     """The methods with the lowest expected rank over some settings and seeds; empty without a setting that has all.
 
     Args:
-        seeds: the seeds; by default those that all methods have in a setting.
+        seeds: the seeds; by default those that all methods have in a setting, or every one where these are too few.
     """
     firsts = [kind[0] for kind in comparison.overall.kinds]
     places = comparison.field.places[settings][:, firsts]

@@ -134,7 +134,8 @@ def means(comparison: Comparison) -> Table:
     best = np.argmin(np.where(np.isnan(middle), np.inf, middle), axis=1)
     bold = np.zeros((len(settings), methods + 2), bool)
     for s, m in np.ndindex(middle.shape):
-        bold[s, m + 2] = not np.isnan(middle[s, m]) and (s, int(best[s]), m) not in worse
+        is_as_good = (s, int(best[s]), m) not in worse if tested else m == best[s]
+        bold[s, m + 2] = not np.isnan(middle[s, m]) and is_as_good
     shown = pd.DataFrame({"benchmark": curves.settings["bench"], "constraint": curves.settings["constraint"]})
     digits = [_digits(spread[s]) for s in settings]
     for m, name in enumerate(curves.names):
@@ -151,8 +152,8 @@ def means(comparison: Comparison) -> Table:
         "and Whitney's test, 5 %, Holm over all pairs of methods of all rows)."
     )
     if not tested:
-        marks = "Bold: the lowest mean of a row. Nothing is tested: that takes five seeds."
-    elif min(pair.floor for pair in tested) * len(tested) > LEVEL:
+        marks = "Bold: the lowest mean of a row. Nothing is tested: that takes methods that differ, and five seeds."
+    elif min(pair.floor for pair in tested) * len(tested) >= LEVEL:
         marks += f" As few seeds as these cannot give p < 0.05 among {count(len(tested), 'test')}."
     return Table("means", "Mean and standard deviation of the incumbents", note, data, shown, bold, marks)
 

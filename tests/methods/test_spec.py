@@ -126,6 +126,7 @@ def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> No
         ("seconds", "fast", "a number"),
         ("repeatable", "anywhere", "one of Repeatable.ANY_PROCESSOR"),
         ("needs", AsFlat, "a tuple of protocols"),
+        ("serves_several", "no", "True or False"),
     ],
 )
 def test_facts_of_a_method_with_another_type_are_refused(name: str, value: object, what: str) -> None:

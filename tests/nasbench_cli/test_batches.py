@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import UsageError, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import batches
 from nasbench.cli.engine.batches import compute, cut
@@ -110,8 +110,9 @@ def test_runs_are_not_computed_on_other_data_than_the_command_began_with() -> No
 
 
 def test_what_measured_times_decide_is_repeatable_nowhere() -> None:
-    def of(bench: str, protocol: Protocol) -> str:
-        (planned,) = expand([Grid((MethodSpec("random"),), (bench,), ((),), (0,), protocol)])
+    def of(bench: str, protocol: Protocol, constraint: str = "none") -> str:
+        limits = (parse_constraints([constraint]),)
+        (planned,) = expand([Grid((MethodSpec("random"),), (bench,), limits, (0,), protocol)])
         return Batch(planned, (0,)).repeatable
 
     assert of("hpolib-naval", Protocol(5, None, 4)) == "any processor"
@@ -122,6 +123,7 @@ def test_what_measured_times_decide_is_repeatable_nowhere() -> None:
         ("learner:knn:wine", Protocol(5, None, 2)),
     ):
         assert of(bench, protocol) == ""
+    assert of("learner:knn:wine", Protocol(5, None, 1), "predict_time<=1") == ""
 
 
 def test_failed_evaluations_of_an_interrupted_run_are_retried(tmp_path: Path) -> None:

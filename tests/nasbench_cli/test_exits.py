@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from nasbench import run
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.spaces.foreign import foreign
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Toy
 
@@ -54,5 +56,13 @@ def test_places_that_are_none_are_refused(
     assert (done.code, "--bench is for methods, and processes is an executor" in done.err) == (2, True)
     (tmp_path / "file").touch()
     monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "file"))
-    with pytest.raises(UsageError, match="must name a folder"):
+    with pytest.raises(UsageError, match="is no folder, and data are kept there"):
         data_folder()
+
+
+def test_guards_within_each_other_keep_the_limit_of_the_outer_one() -> None:
+    with foreign():
+        with foreign():
+            pass
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0

@@ -211,9 +211,10 @@ def test_the_shell_completes_names(words: str, expected: list[str], monkeypatch:
     monkeypatch.chdir(Path(__file__).parents[2])
     environment = os.environ | {"_NASBENCH_COMPLETE": "bash_complete", "COMP_WORDS": words}
     environment["COMP_CWORD"] = str(len(words.split()) - 1)
-    command = [sys.executable, "-c", "from nasbench.cli.main import cli; cli(prog_name='nasbench')"]
+    command = [sys.executable, "-c", "from nasbench.cli.main import main; main()"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == expected, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_estimate_counts_evaluations_in_part() -> None:
