@@ -25,6 +25,7 @@ from nasbench.benchmarks.spaces.blockwise import Blockwise
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.views import missing
+from nasbench.methods.facts import check_facts
 
 
 @dataclass(frozen=True)
@@ -363,31 +364,11 @@ class Method(Blockwise, ABC):
 
 
 def _is_method(item: object) -> bool:
-    """Whether an object is a class of methods. Raises UsageError if one of its attributes has another type."""
+    """Whether an object is a class of methods. Raises UsageError if `check_facts` does."""
     if not (isinstance(item, type) and issubclass(item, Method)):
         return False
-    for name, (kind, what) in _ATTRIBUTES.items():
-        value = getattr(item, name)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise UsageError(f"{name} of {item.__name__} must be {what}, not {value!r}")
+    check_facts(item)
     return True
-
-
-_ATTRIBUTES: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "version": (int, "a whole number"),
-    "seconds": ((int, float), "a number"),
-    "source": (str, "a text"),
-    "method_option": (str, "a text"),
-    "serves_several": (bool, "True or False"),
-    "learns_from_all": (bool, "True or False"),
-    "needs_fidelity": (bool, "True or False"),
-    "asks_experts": (bool, "True or False"),
-    "tuned_on": (tuple, "a tuple of names"),
-    "needs": (tuple, "a tuple of protocols"),
-    "newer_options": (Mapping, "a mapping of options to values"),
-    "repeatable": (Repeatable, f"one of {', '.join(f'Repeatable.{place.name}' for place in Repeatable)}"),
-}
-"""Facts that a method states of itself: name → (type, type in words)."""
 
 
 METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods", _is_method)

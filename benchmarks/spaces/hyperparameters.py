@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
-_LARGEST, _LARGEST_INTEGER = 1e300, 2**61  # the ends of ranges from which NumPy can draw
+_LARGEST, _LARGEST_INTEGER = 1e300, 2**62  # the ends of ranges from which NumPy can draw
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ def _check_range(hyperparameter: Float | Integer) -> None:
             f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
         )
     largest = _LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST
-    if max(-low, high) > largest or (hyperparameter.log and high / low == math.inf):
+    too_many = isinstance(hyperparameter, Integer) and high - low >= sys.maxsize
+    if max(-low, high) > largest or too_many or (hyperparameter.log and high / low == math.inf):
         raise UsageError(f"the range of {hyperparameter.name} is too large to be drawn from: [{low}, {high}]")
 
 

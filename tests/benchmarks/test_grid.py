@@ -133,6 +133,9 @@ def test_rows_outside_the_grid_are_refused() -> None:
     "make",
     [
         lambda: Integer("x", 0, 2**63),
+        lambda: Integer("x", -(2**62), 2**62),  # more than Python counts
+        lambda: Integer("x", 1, 10**400, log=True),
+        lambda: Float("x", 1e-300, 1e300, log=True),
         lambda: Float("x", 0.0, math.inf),
         lambda: Float("x", -1e308, 1e308),
         lambda: Float("x", -math.inf, 0.0),

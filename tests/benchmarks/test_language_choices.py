@@ -228,3 +228,9 @@ def test_numbers_of_numpy_are_values_that_come_back_from_json() -> None:
     assert program.from_values(json.loads(program.to_json(configuration))) == configuration
     with pytest.raises(UsageError, match="text, numbers or booleans"):
         ordinal([None, 1])  # type: ignore[list-item]
+
+
+def test_a_list_may_decide_on_a_substitution() -> None:
+    """Values are anything that JSON can hold, lists too."""
+    program = Program(lambda: substitution("s", lambda v: D(v["widths"], "w") and identity(), {"widths": [8, 16]}))
+    assert len(list(program)) == 1

@@ -344,7 +344,9 @@ def test_words_of_listed_numbers_are_bins_and_tell_neighbours_from_strangers() -
 
 def test_a_score_of_the_end_is_unknown_before_whether_it_names_its_epoch_or_not(table: Import) -> None:
     frame = curved().assign(auc=lambda f: f["error"] / 10)
-    ours = table(frame, LONG + '[[metric]]\nname = "valid-auc"\ncolumn = "auc"\nsplit = "valid"\n')
+    ours = table(
+        frame, LONG + '[[metric]]\nname = "valid-auc"\ncolumn = "auc"\nsplit = "valid"\ndirection = "minimise"\n'
+    )
     assert ours.fidelity is not None
     configuration = ours.space.configuration(0)
     early, end = (ours.evaluate(configuration, 0, level).metrics for level in ours.fidelity.levels[::2])

@@ -421,7 +421,7 @@ class TestMethods:
             ({}, "zo-darts+:T=2,epochs=30", r"stop must lie in \[1, epochs\], not 40 with epochs=30"),
             ({}, "darts:epochs=0", "epochs must be at least 1, not 0"),
             ({}, "darts:order=3", "order must be 1 or 2, not 3"),
-            ({}, "darts:alpha_lr=nan", "alpha_lr must be positive, not nan"),
+            ({}, "darts:alpha_lr=nan", "option alpha_lr of darts must be a number, not 'nan'"),
             ({}, "zo-darts+:T=2,anneal=1.5", r"anneal must lie in \(0, 1\], not 1.5"),
             ({}, "zo-darts:T=2,dynamics=match", "unknown dynamics 'match'.*matched"),
             ({}, "zo-darts:T=2,estimate=floor+norm", "unknown estimate 'norm'.*normal"),

@@ -8,7 +8,6 @@ graph.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -248,11 +247,7 @@ class Substitution(Module):
             keep_settled: whether to keep an expansion in which nothing is left to decide.
         """
         values = self.values(assigned)
-        try:
-            key = tuple(values.values())
-            hash(key)
-        except TypeError:  # a list or a dictionary
-            key = (json.dumps(values, sort_keys=True),)
+        key = tuple((str(value),) if isinstance(value, list | dict) else value for value in values.values())
         expansion = self._expansions.get(key)
         if expansion is None:
             expansion = Expansion(self, values, self._function)
