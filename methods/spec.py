@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar
@@ -35,10 +36,8 @@ class MethodSpec(Spec):
     @property
     def initial(self) -> int:
         """Number of random configurations before the method uses its observations (`Method.initial_phase`)."""
-        if not self.is_foreign:
-            return self.method.initial_phase(self.values())
         try:
-            with foreign():
+            with self._guarded():
                 return self.method.initial_phase(self.values())
         except Broken as error:
             raise UsageError(f"{self.name} fails when asked for its initial phase: {error}") from None
@@ -91,10 +90,12 @@ class MethodSpec(Spec):
         if problem.several and not self.method.serves_several:
             those = ", ".join(name for name in METHODS.names() if METHODS.get(name).serves_several)
             return f"serves one objective, and here are {len(problem.objectives)}; these serve several: {those}"
-        if not self.is_foreign:
-            return self.method.misfit(problem, self.values())
         try:
-            with foreign():
+            with self._guarded():
                 return self.method.misfit(problem, self.values())
         except Broken as error:
             return f"fails when asked whether it fits: {error}"
+
+    def _guarded(self) -> AbstractContextManager[None]:
+        """A guard around questions to a third party's class; none around ours."""
+        return foreign() if self.is_foreign else nullcontext()

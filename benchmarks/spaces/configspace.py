@@ -58,8 +58,8 @@ def read(text: str) -> Program:
         clauses = [part for clause in facts.get("forbiddens") or () for part in _alternatives(clause, hyperparameters)]
         return Program(lambda: _written(hyperparameters, conditions, clauses))
     except (KeyError, RecursionError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        what = "conditions run in a circle" if isinstance(error, RecursionError) else what
+        said = {KeyError: f"{error} is missing", RecursionError: "conditions run in a circle"}
+        what = said.get(type(error), str(error))
         raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
 
 
@@ -182,15 +182,16 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     """A condition with LT and GT of an ordinal parent written as IN: they compare positions in its sequence."""
     if condition["type"] in _JOINED:
         return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
-    needed = "values" if condition["type"] == "IN" else "value"
-    if needed not in condition:
-        raise UsageError(f"a condition of {condition['child']} has no {needed}")
     return _in_sequence(condition, hyperparameters[condition["parent"]])
 
 
 def _in_sequence(facts: Facts, h: Facts) -> Facts:
     """A comparison with a value of an ordinal hyper-parameter as IN: its order is that of the sequence."""
     kind = facts["type"]
+    needed = "values" if kind == "IN" else "value"
+    if needed not in facts:
+        whose = f"a condition of {facts['child']}" if "child" in facts else f"a forbidden clause about {h['name']}"
+        raise UsageError(f"{whose} has no {needed}")
     if kind not in _ORDERED or h["type"] != "ordinal":
         return facts
     levels = h["sequence"]
@@ -215,9 +216,6 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
         raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
     if clause["type"].startswith("RELATION"):
         return [clause]
-    needed = "values" if kind == "IN" else "value"
-    if needed not in clause:
-        raise UsageError(f"a forbidden clause about {clause['name']} has no {needed}")
     return [_in_sequence({**clause, "type": kind}, hyperparameters[clause["name"]])]
 
 

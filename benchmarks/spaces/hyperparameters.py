@@ -103,9 +103,11 @@ def _check_range(hyperparameter: Float | Integer) -> None:
         raise UsageError(
             f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
         )
-    largest = _LARGEST_INTEGER if isinstance(hyperparameter, Integer) else _LARGEST
-    too_many = isinstance(hyperparameter, Integer) and high - low >= sys.maxsize
-    if max(-low, high) > largest or too_many or (hyperparameter.log and high / low == math.inf):
+    if isinstance(hyperparameter, Integer):
+        too_large = max(-low, high) > _LARGEST_INTEGER or high - low >= sys.maxsize
+    else:
+        too_large = max(-low, high) > _LARGEST or (hyperparameter.log and high / low == math.inf)
+    if too_large:
         raise UsageError(f"the range of {hyperparameter.name} is too large to be drawn from: [{low}, {high}]")
 
 

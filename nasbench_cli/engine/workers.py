@@ -138,7 +138,7 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
         self._waiting: list[Pending] = []
-        self._answered: set[int] = set()
+        self._evaluated: set[int] = set()
         """Trials that this attempt has evaluated: it left their states itself."""
         self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, bool] | BaseException] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -170,7 +170,7 @@ class LiveWorkers:
             raise answer
         ask, evaluation, ended, resumed = answer
         pending = self._pending.pop(ask)
-        self._answered.add(pending.trial)
+        self._evaluated.add(pending.trial)
         if resumed:
             # What an interrupted attempt had done of it was on no clock: nothing was recorded of it. Attempts that were
             # interrupted side by side share that time, which an answer before this one may have put on the clock.
@@ -229,7 +229,7 @@ class LiveWorkers:
 
     def _evaluate(self, pending: Pending, state: Path) -> None:
         try:
-            resumed = state.exists() and pending.trial not in self._answered
+            resumed = state.exists() and pending.trial not in self._evaluated
             with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
                 evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
                 if evaluation is None:

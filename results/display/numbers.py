@@ -60,13 +60,8 @@ def constraint_name(label: str) -> str:
 
 
 def point(value: float, unit: str) -> str:
-    """A point of comparison as the name of a column."""
+    """A point of a budget: a whole number of evaluations, or seconds with their unit."""
     return f"{value:.0f}" if unit == "evaluations" else f"{value:.4g} s"
-
-
-def amount(value: float, unit: str) -> str:
-    """A part of a budget without its unit: whole evaluations, or seconds with four significant digits."""
-    return f"{value:,.0f}" if unit == "evaluations" or value >= 1e4 else f"{value:.4g}"
 
 
 def count(amount: int | str, what: str) -> str:

@@ -30,10 +30,9 @@ def tests(subject: Subject) -> str:
     if not tested:
         return f"{differ} Nothing is tested: that takes at least five seeds in every setting of a pair."
     return (
-        f"{differ} Tests are t over seeds, "
-        "stratified by setting, for these benchmarks (Mann and Whitney's where there is one setting), with Holm's "
-        f"correction over {count(tested, 'pair')}; in at most 5 % of reports on identical methods a difference is "
-        "significant."
+        f"{differ} Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
+        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
+        "methods a difference is significant."
     )
 
 

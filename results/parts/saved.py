@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from nasbench.results.display.numbers import amount
+from nasbench.results.display.numbers import point
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject
@@ -31,7 +31,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     shown = pd.DataFrame(
         {
             "method": data["method"],
-            "after": [amount(row.at, unit) for row in rows],
+            "after": [point(row.at, unit) for row in rows],
             f"{baseline} needs": [_shown(row.needed, end, unit) for row in rows],
             "CI (these)": [_range(row.these, end, unit) for row in rows],
             "CI (new)": [_range(row.new, end, unit) for row in rows],
@@ -40,7 +40,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     note = (
         f"{baseline} needs: the number of {unit} after which its run is as often better as worse than a run of the "
         "method after the number in the second column; the difference is what the method saves. "
-        f"> {amount(end, unit)}: the whole budget does not suffice. CI: 95 % confidence interval, (these) on these "
+        f"> {point(end, unit)}: the whole budget does not suffice. CI: 95 % confidence interval, (these) on these "
         "benchmarks, (new) on new tasks: the numbers at which a t test does not reject that either is as often better. "
         "There is no correction for the number of rows."
     )
@@ -56,7 +56,7 @@ def _facts(name: str, row: Needed) -> tuple[str, float, float, float, float, flo
 
 
 def _shown(value: float, end: float, unit: str) -> str:
-    return "-" if math.isnan(value) else f"> {amount(end, unit)}" if math.isinf(value) else amount(value, unit)
+    return "-" if math.isnan(value) else f"> {point(end, unit)}" if math.isinf(value) else point(value, unit)
 
 
 def _range(interval: Interval, end: float, unit: str) -> str:

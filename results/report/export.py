@@ -21,8 +21,8 @@ def tidy(curves: Curves) -> str:
     """CSV with one row per step of each run: its first evaluation, each change of its value, and its last.
 
     Columns: family, bench, constraint, method, seed, evaluation, seconds (on the run's clock), value (of the incumbent
-    by the report's score) and observed; both are empty before the first feasible evaluation, and observed
-    also before one to the highest level.
+    by the report's score) and observed; both are empty before the first feasible evaluation, and observed also before
+    the first to the highest level.
     """
     names = ("family", "bench", "constraint")
     where = {name: curves.settings[name].map(inert).to_numpy(object) for name in names}

@@ -172,12 +172,14 @@ def test_eight_tasks_are_benchmarks_and_all_on_request(nasbench: Callable[..., P
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", (RPART, XGBOOST), ids=("rpart", "xgboost"))
 def test_the_chosen_tasks_have_the_largest_spread_one_per_group_first(scenario: Scenario) -> None:
+    """Of those whose predictions do not contradict themselves."""
     files, rng = yahpo._opened(scenario.name), np.random.default_rng(3)
     drawn = [files.space.sample(rng) for _ in range(2000)]
     spread = {}
-    for task in scenario.families:
-        accuracy = files.network.outputs(*files.inputs(task, drawn, [100] * len(drawn)))[:, 0]
+    for task in scenario.families.keys() - set(scenario.contradictory.split()):
+        accuracy, balanced = files.network.outputs(*files.inputs(task, drawn, [100] * len(drawn)))[:, :2].T
         spread[task] = np.subtract(*np.quantile(accuracy, [0.9, 0.1]))
+        assert task not in scenario.chosen or not ((accuracy > 0.99) & (balanced < 0.1)).any()
     wide = {task for task, width in spread.items() if width >= 0.1}
     first = [
         max(set(group.split()) & wide, key=spread.__getitem__) for group in scenario.groups if set(group.split()) & wide
@@ -185,6 +187,15 @@ def test_the_chosen_tasks_have_the_largest_spread_one_per_group_first(scenario: 
     widest = sorted(set(spread) - set(first), key=spread.__getitem__, reverse=True)
     chosen = [*sorted(first, key=spread.__getitem__, reverse=True), *widest][:8]
     assert len(set(chosen) & set(scenario.chosen)) >= 6  # the last ones vary with the sample
+
+
+def test_tasks_that_contradict_themselves_have_a_caution_and_are_not_chosen() -> None:
+    stated = set(XGBOOST.contradictory.split())
+    assert len(stated) == 39
+    assert stated < XGBOOST.families.keys()
+    assert not stated & set(XGBOOST.chosen)
+    assert "a search that finds this part wins" in Surrogate(XGBOOST, "32").caution
+    assert Surrogate(XGBOOST, "12").caution == ""
 
 
 def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() -> None:

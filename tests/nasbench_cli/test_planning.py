@@ -255,7 +255,7 @@ def test_a_setup_in_two_grids_is_planned_once_with_the_seeds_of_both() -> None:
 
 
 def test_rungs_on_one_level_are_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 12 and 200 epochs nine trainings of 12 and one of 200 are ten evaluations for 296 epochs, not thirteen."""
+    """Levels of 12 and 200 epochs: nine trainings to 12 and one that goes on to 200 are ten evaluations."""
     sparse = SimpleNamespace(fidelity=Fidelity("epochs", "1 epoch", (12, 200)))
     monkeypatch.setattr(costs, "open_benchmark", lambda name: sparse)
     planned: Any = SimpleNamespace(setup=SimpleNamespace(bench="sparse"), spec=MethodSpec("hyperband"))
