@@ -57,11 +57,11 @@ class Costs:
     def of(self, planned: PlannedSetup) -> Cost:
         """Estimated cost of one run of a setup: the median of stored runs under any constraint, or what is stated.
 
-        If this machine would use a GPU, runs that a GPU computed count first, else runs without one; the others count
-        only where there are no such runs.
+        If this machine would use a GPU, runs that a GPU computed count first, then those without one; elsewhere only
+        the latter count.
         """
-        here = bool(abilities.device(open_benchmark(planned.setup.bench)))
-        for on_gpu in (here, not here):
+        has_gpu = bool(abilities.device(open_benchmark(planned.setup.bench)))
+        for on_gpu in (True, False) if has_gpu else (False,):
             if known := self._spans.get((_kind(planned.setup), on_gpu)):
                 return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True, on_gpu)
         seconds = stated(planned)

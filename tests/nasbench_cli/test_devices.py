@@ -176,6 +176,20 @@ def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
 
 
 @pytest.mark.usefixtures("beside_a_driver")
+def test_the_time_on_a_cpu_is_not_that_of_runs_on_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasbench: Callable[..., Printed]
+) -> None:
+    asked = ("plan", tmp_path / "s.toml", "--store", tmp_path / "store", "--json")
+    (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 1\nevals = 1\n')
+    with monkeypatch.context() as patched:
+        patched.setattr("nasbench.benchmarks.training.training.device_name", lambda: "NVIDIA H200")
+        assert nasbench("run", "--suite", tmp_path / "s.toml", "--store", tmp_path / "store").code == 0
+    (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 2\nevals = 1\n')
+    (entry,) = json.loads(nasbench(*asked).out)["setups"]
+    assert (entry["stored"], entry["measured"]) == (1, False)
+
+
+@pytest.mark.usefixtures("beside_a_driver")
 def test_the_gpu_of_a_run_is_the_one_that_pytorch_computes_on(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
