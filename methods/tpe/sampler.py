@@ -17,18 +17,21 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.flat import differ
 from nasbench.methods.tpe import compiled
 from nasbench.methods.tpe.dimensions import Dimensions
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
 
 _LOG = logging.getLogger("nasbench")
+_TRIES = 10
+"""Proposals in a row that may be forbidden combinations which stand for barred configurations."""
 
 
 @dataclass(frozen=True)
 class Rules:
     """The rules that distinguish the methods of this family and their variants."""
 
-    candidates: int = 24
+    candidates: int
     """Number of candidates drawn from the good density of every metric."""
     relative: bool = True
     """True: scores are relative density ratios, and the objective is split at feasible observations (c-TPE). False:
@@ -63,6 +66,8 @@ class Sampler:
         self._ok = np.zeros(64, np.bool_)
         self._feasible = np.zeros(64, np.bool_)
         self._failures = 0
+        self._others: dict[tuple[Coordinate, ...], tuple[Coordinate, ...]] = {}
+        """Forbidden combinations that stood for a barred configuration when proposed, and its own coordinates."""
 
     def observe(self, configuration: Configuration, objective: float, values: list[float], feasible: bool) -> None:
         """Adds a finished evaluation: its objective and its constraints' values."""
@@ -136,22 +141,31 @@ class Sampler:
         """
         groups, evaluated = self.groups(needed), self._evaluated[: self._n]
         if pending:
-            self._write_behind(pending)
-            groups = np.pad(groups, ((0, 0), (0, len(pending))), constant_values=OUT)
-            groups[0, self._n :] = BAD
-            evaluated = np.append(evaluated, np.ones(len(pending), np.bool_))
+            under_way = [self._flat.coordinates(configuration) for configuration in pending]
+            groups, evaluated = self._behind(under_way, BAD, groups, evaluated)
+        barred = [c for c, own in self._others.items() if self._times_evaluated(own, evaluated) >= barred_at > 0]
+        groups, evaluated = self._behind(barred * barred_at, OUT, groups, evaluated)
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
-        levels, points = compiled.suggest(
-            self._dimensions.packed,
-            self._levels,
-            self._points,
-            evaluated,
-            groups,
-            options,
-            rng,
-            self.weights(groups),
-        )
-        return self._flat.at(self._dimensions.unpack(levels, points))
+        weights = self.weights(groups)
+        for _ in range(_TRIES):
+            levels, points = compiled.suggest(
+                self._dimensions.packed, self._levels, self._points, evaluated, groups, options, rng, weights
+            )
+            proposed = self._dimensions.unpack(levels, points)
+            configuration = self._flat.at(proposed)
+            own = self._flat.coordinates(configuration)
+            if not (barred_at and differ(proposed, own) and self._times_evaluated(own, evaluated) >= barred_at):
+                break
+            self._others[tuple(proposed)] = tuple(own)
+            groups, evaluated = self._behind([proposed] * barred_at, OUT, groups, evaluated)
+        return configuration
+
+    def _times_evaluated(self, coordinates: Sequence[Coordinate], evaluated: NDArray[np.bool_]) -> int:
+        """Number of evaluations at these coordinates; `evaluated` says which observations are evaluations."""
+        levels, points = self._dimensions.pack(coordinates)
+        (own,) = compiled.fingerprints(levels[:, None], points[:, None])
+        known = compiled.fingerprints(self._levels[:, : len(evaluated)], self._points)[evaluated]
+        return int(np.count_nonzero(known == own))
 
     def acquisition(self, configurations: Sequence[Configuration], needed: int) -> NDArray[np.float64]:
         """Logarithm of the acquisition that `suggest` maximises, one value per configuration."""
@@ -170,21 +184,29 @@ class Sampler:
         )
         return values
 
-    def _write_behind(self, configurations: Sequence[Configuration]) -> None:
-        """Writes configurations behind the observations, where the next observations overwrite them."""
-        n = self._n
-        for configuration in configurations:
-            self._append(configuration)
-        self._n = n
+    def _behind(
+        self, rows: Sequence[Sequence[Coordinate]], group: int, groups: NDArray[np.int8], evaluated: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        """Groups and what is evaluated, with further evaluations: of the objective in this group, of nothing else.
+
+        They are written behind the observations, where the next observations overwrite them.
+        """
+        for j, coordinates in enumerate(rows, len(evaluated)):
+            self._write(j, coordinates)
+        groups = np.pad(groups, ((0, 0), (0, len(rows))), constant_values=OUT)
+        groups[0, len(evaluated) :] = group
+        return groups, np.append(evaluated, np.ones(len(rows), np.bool_))
 
     def _append(self, configuration: Configuration, looked_up: Flat | None = None) -> int:
         j = self._n
-        if j == self._levels.shape[1]:
-            self._grow()
-        coordinates = (self._flat if looked_up is None else looked_up).coordinates(configuration)
-        self._levels[:, j], self._points[:, j] = self._dimensions.pack(coordinates)
+        self._write(j, (self._flat if looked_up is None else looked_up).coordinates(configuration))
         self._n += 1
         return j
+
+    def _write(self, j: int, coordinates: Sequence[Coordinate]) -> None:
+        if j == self._levels.shape[1]:
+            self._grow()
+        self._levels[:, j], self._points[:, j] = self._dimensions.pack(coordinates)
 
     def _grow(self) -> None:
         for name in ("_levels", "_points", "_values", "_present", "_evaluated", "_ok", "_feasible"):

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from nasbench.benchmarks import Evaluation, Metric
+from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.graph import D, Part
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
@@ -42,6 +43,26 @@ def asked(spec: str, program: Program, count: int, seed: int = 0) -> list[dict[s
 def test_a_method_asks_for_what_is_in_the_space(spec: str, write: Callable[[], Part]) -> None:
     found = asked(spec, Program(write), 12)
     assert len({str(values) for values in found}) > 3
+
+
+def test_tpe_does_not_repeat_what_a_forbidden_combination_stands_for() -> None:
+    """Combinations below the diagonal are forbidden; more than half of the draws near the best fall there."""
+
+    def above() -> Part:
+        a, b = D(list(range(12)), name="a"), D(list(range(12)), name="b")
+        forbid(lambda a, b: a > b, a=a, b=b)
+        return op("pair", a=a, b=b)
+
+    program = Program(above)
+    method = MethodSpec.parse("tpe").build(Problem(program, (Metric("loss", ""),)), np.random.default_rng(0))
+    found = []
+    for _ in range(60):
+        found.append(method.ask())
+        values = program.values(found[-1])
+        loss = float(abs(values["a"] - 6) + abs(values["b"] - 6))
+        method.tell(Observation(found[-1], Evaluation({"loss": loss}, 1.0), True))
+    assert len(set(found[10:])) >= 49  # random draws at the beginning may coincide; 78 members
+    assert not {*found[:10]} & {*found[10:]}
 
 
 @pytest.mark.parametrize("spec", ["random", "tpe:initial=5"])

@@ -138,7 +138,7 @@ def test_pareto_local_search_descends_the_violation_before_anything_is_feasible(
 def test_c_motpe_splits_by_rank_and_cuts_the_last_by_hypervolume(needed: int) -> None:
     rng = np.random.default_rng(needed)
     losses, feasible = rng.random((24, 2)), rng.random(24) < 0.6
-    sampler = ParetoSampler(GRID.as_flat(), [0.5], Rules())
+    sampler = ParetoSampler(GRID.as_flat(), [0.5], Rules(24))
     for i, (f, g) in enumerate(losses.tolist()):
         sampler.observe_losses((i % 12, i // 12, 0), (f, g), [0.0 if feasible[i] else 1.0], bool(feasible[i]))
     good = np.flatnonzero(sampler.groups(needed)[0] == 1)
@@ -155,7 +155,7 @@ def test_c_motpe_splits_by_rank_and_cuts_the_last_by_hypervolume(needed: int) ->
 
 
 def test_c_motpe_without_enough_feasible_observations_uses_the_constraints_alone() -> None:
-    sampler = ParetoSampler(GRID.as_flat(), [0.5], Rules())
+    sampler = ParetoSampler(GRID.as_flat(), [0.5], Rules(24))
     for i in range(6):
         sampler.observe_losses((i, 0, 0), (float(i), -float(i)), [1.0], False)
     assert set(sampler.groups(1)[0].tolist()) == {1}
@@ -163,7 +163,7 @@ def test_c_motpe_without_enough_feasible_observations_uses_the_constraints_alone
 
 def test_weighted_densities_are_mixtures_with_these_weights() -> None:
     dims = Dimensions(GRID.as_flat().hyperparameters, GRID.as_flat().conditions)
-    sampler = Sampler(GRID.as_flat(), [], Rules())
+    sampler = Sampler(GRID.as_flat(), [], Rules(24))
     for configuration in ((1, 2, 0), (7, 3, 1), (4, 9, 0)):
         sampler.observe(configuration, 0.0, [], True)
     levels, places_, rows = sampler._levels[:, :3], sampler._points[:, :3], np.arange(3)
@@ -189,6 +189,25 @@ def test_weighted_densities_are_mixtures_with_these_weights() -> None:
     shares = np.bincount(drawn[0][0] * 24 + drawn[0][1] * 2 + drawn[0][2], minlength=288) / 40_000
     assert np.abs(shares - expected).sum() < 0.1
     assert np.abs(shares - density(rows, np.zeros(0))).sum() > 0.2
+
+
+def test_only_the_objective_is_scored_with_weights() -> None:
+    """Three good observations and one bad one of the objective; the constraint is violated by the last alone."""
+    sampler = Sampler(GRID.as_flat(), [0.5], Rules(24))
+    for i, configuration in enumerate([(1, 2, 0), (7, 3, 1), (4, 9, 0), (10, 10, 1)]):
+        sampler.observe(configuration, 0.0, [float(i == 3)], i < 3)
+    groups = np.array([[1, 1, 1, 0], [1, 1, 1, 0]], np.int8)
+    at = np.array([[1, 7, 4], [2, 3, 9], [0, 1, 0]], np.int32)
+
+    def scored(rows: NDArray[np.int8], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        dims, nowhere = sampler._dimensions.packed, np.full(at.shape, np.nan)
+        levels, points = sampler._levels[:, :4], sampler._points[:, :4]
+        return np.asarray(compiled.acquisition(dims, levels, points, rows, True, at, nowhere, weights))
+
+    weights, equal = np.array([1.0, 0.01, 0.01]), np.zeros(0)
+    gain = scored(groups[:1], weights) - scored(groups[:1], equal)
+    assert gain[0] > 0 > gain[1:].max()
+    assert np.allclose(scored(groups, weights) - scored(groups, equal), gain)
 
 
 def test_c_motpe_finds_more_of_a_constrained_front_than_random_search() -> None:

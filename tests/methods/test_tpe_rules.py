@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled
-from nasbench.methods.tpe.sampler import Rules
+from nasbench.methods.tpe.sampler import Rules, Sampler
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT
 from tests.methods.tpe_grid import FAILED, GRID, SIZE, UPPER, problem, score, tell
 
@@ -82,6 +82,18 @@ def test_what_is_out_of_a_metric_does_not_count_in_its_quantile() -> None:
             method.ask()
             tell(method, configuration, score(configuration), (LOOSE,))
     assert informed.acquisition(list(GRID)).tolist() == plain.acquisition(list(GRID)).tolist()
+
+
+def test_the_acquisition_counts_as_many_as_good_as_the_next_ask_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = TPE(problem(), np.random.default_rng(0), initial=1)
+    for configuration in [(1, 1, 0), (5, 5, 1), (3, 2, 0)]:
+        method.ask()
+        tell(method, configuration, score(configuration), ())
+    asked, groups = [], Sampler.groups
+    monkeypatch.setattr(Sampler, "groups", lambda self, needed: asked.append(needed) or groups(self, needed))
+    method.ask()
+    method.acquisition([(1, 1, 0)])
+    assert asked == [1, 1]
 
 
 def test_to_the_naive_method_a_constraint_that_all_satisfy_still_counts() -> None:

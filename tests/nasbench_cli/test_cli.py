@@ -182,6 +182,9 @@ def test_c_tpe_without_a_constraint_says_so_once(nasbench: Command, tmp_path: Pa
     printed = nasbench(*asked, "--store", tmp_path / "s")
     assert printed.code == 0
     assert printed.err.count("notice: c-tpe without a constraint is tpe") == 1
+    constrained = nasbench(*asked, "--constrain", "model_size@0.5", "--store", tmp_path / "c")
+    assert constrained.code == 0
+    assert "without a constraint" not in constrained.err
 
 
 def test_damaged_rows_are_missing_at_once(nasbench: Command, tmp_path: Path) -> None:

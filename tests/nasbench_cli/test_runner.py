@@ -411,3 +411,14 @@ def test_a_constructor_is_thinking_that_can_be_charged() -> None:
     charged, free = (toy_run(Slow, evals=2, charge_thinking=charge).columns["started"] for charge in (True, False))
     assert charged[0] >= 0.05
     assert free[0] == 0.0
+
+
+def test_what_a_method_thinks_when_it_is_told_can_be_charged() -> None:
+    class Slow(toys.Careful):
+        def tell(self, observation: Observation) -> None:
+            time.sleep(0.05)
+            super().tell(observation)
+
+    charged, free = (toy_run(Slow, evals=2, charge_thinking=charge).columns for charge in (True, False))
+    assert charged["started"][1] - charged["finished"][0] >= 0.05
+    assert free["started"][1] == free["finished"][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -126,20 +127,31 @@ def test_the_first_failure_is_the_reason() -> None:
     assert toy_run(Both, evals=9).failure.startswith("ask: ValueError")
 
 
+class Asks(toys.Careful):
+    """Looks the size of each configuration up before its evaluation."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self._problem = problem
+
+    def ask(self) -> Configuration:
+        configuration = super().ask()
+        assert self._problem.known is not None
+        self._problem.known("size", configuration)
+        return configuration
+
+
+@pytest.mark.parametrize(("priced", "paid"), [("size", 1000.0), ("loss", 0.0)])
+def test_what_is_looked_up_costs_its_own_price(priced: str, paid: float) -> None:
+    class Dear(toys.Toy):
+        metrics = tuple(replace(m, seconds=1000.0 * (m.name == priced)) for m in toys.Toy.metrics)
+
+    assert toy_run(Asks, Dear(), evals=1).columns["started"][0] == paid
+
+
 def test_a_price_is_not_charged_on_the_wall_clock(tmp_path: Path) -> None:
     class Dear(toys.Live):
         metrics = (Metric("loss", ""), Metric("size", "", cheap=True, seconds=1000.0))
-
-    class Asks(toys.Careful):
-        def __init__(self, problem: Problem, rng: Generator) -> None:
-            super().__init__(problem, rng)
-            self._problem = problem
-
-        def ask(self) -> Configuration:
-            configuration = super().ask()
-            assert self._problem.known is not None
-            self._problem.known("size", configuration)
-            return configuration
 
     with closing(Journal(tmp_path / "run.jsonl", "id")) as journal:
         assert toy_run(Asks, Dear(), evals=2, journal=journal).columns["started"][-1] < 1000

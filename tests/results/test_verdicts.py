@@ -156,6 +156,14 @@ def test_a_pair_turned_says_the_same_from_the_other_side(filled: Fill) -> None:
     assert (other.p_these, other.verdict, other.verdict_new) == (one.p_these, -one.verdict, -one.verdict_new)
 
 
+@pytest.mark.parametrize(("p", "verdict"), [(0.05, 0), (np.nextafter(0.05, 0), 1)])
+def test_five_percent_is_not_significant_and_less_is(filled: Fill, p: float, verdict: int) -> None:
+    one = compared(filled, drawn()).overall.pair(0, 2)
+    assert one is not None
+    pair = dataclasses.replace(one, these=dataclasses.replace(one.these, value=0.7), p_these=p, p_new=p)
+    assert (pair.verdict, pair.verdict_new) == (verdict, verdict)
+
+
 def test_a_pair_does_not_depend_on_who_else_takes_part(filled: Fill, tmp_path_factory: pytest.TempPathFactory) -> None:
     values = drawn("abcd")
     every = compared(filled, values).overall.pair(0, 1)
