@@ -505,3 +505,10 @@ def test_a_clear_winner_is_in_no_sense_equal_and_its_benchmarks_are_counted(fill
     assert pair is not None
     assert (pair.wins, pair.ties, pair.losses, pair.units) == (2, 1, 1, 4)
     assert (pair.is_equivalent, pair.is_equivalent_on_average) == (False, False)
+
+
+def test_with_too_few_seeds_every_place_is_possible(filled: Fill) -> None:
+    """Four seeds are tested nowhere."""
+    overall = compared(filled, drawn(seeds=4)).overall
+    assert [(rank.first, rank.last) for rank in overall.ranks] == [(1, 3)] * 3
+    assert not overall.tested
