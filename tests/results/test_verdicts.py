@@ -508,7 +508,7 @@ def test_a_clear_winner_is_in_no_sense_equal_and_its_benchmarks_are_counted(fill
 
 
 def test_with_too_few_seeds_every_place_is_possible(filled: Fill) -> None:
-    """Four seeds are tested nowhere."""
+    """Four seeds: no interval, and no pair is tested."""
     overall = compared(filled, drawn(seeds=4)).overall
     assert [(rank.first, rank.last) for rank in overall.ranks] == [(1, 3)] * 3
     assert not overall.tested
