@@ -210,6 +210,23 @@ def test_only_the_objective_is_scored_with_weights() -> None:
     assert np.allclose(scored(groups, weights) - scored(groups, equal), gain)
 
 
+def test_candidates_are_drawn_by_the_weights_of_the_objective() -> None:
+    class Weighted(Sampler):
+        def weights(self, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+            return np.array([30.0, 1e-9, 1e-9])
+
+    def near(kind: type[Sampler]) -> int:
+        """Of 200 proposals, each the one candidate drawn, those near the first of three good observations."""
+        sampler = kind(GRID.as_flat(), [], Rules(1))
+        for i, configuration in enumerate([(1, 1, 0), (10, 10, 1), (10, 1, 1)]):
+            sampler.observe(configuration, float(i), [], True)
+        rng = np.random.default_rng(0)
+        return sum(max(a, b) < 5 for a, b, _ in (sampler.suggest(3, 0, rng) for _ in range(200)))
+
+    assert near(Weighted) > 90
+    assert near(Sampler) < 60
+
+
 def test_c_motpe_finds_more_of_a_constrained_front_than_random_search() -> None:
     bound = Bound(SIZE, 5.0, upper=True)
     front = {((a - 2) ** 2, (a - 9) ** 2) for a in range(2, 6)}
