@@ -144,7 +144,8 @@ class Sampler:
             under_way = [self._flat.coordinates(configuration) for configuration in pending]
             groups, evaluated = self._behind(under_way, BAD, groups, evaluated)
         barred = [c for c, own in self._others.items() if self._times_evaluated(own, evaluated) >= barred_at > 0]
-        groups, evaluated = self._behind(barred * barred_at, OUT, groups, evaluated)
+        if barred:
+            groups, evaluated = self._behind(barred * barred_at, OUT, groups, evaluated)
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
         weights = self.weights(groups)
         for _ in range(_TRIES):
