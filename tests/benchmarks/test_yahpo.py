@@ -172,7 +172,7 @@ def test_eight_tasks_are_benchmarks_and_all_on_request(nasbench: Callable[..., P
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", (RPART, XGBOOST), ids=("rpart", "xgboost"))
 def test_the_chosen_tasks_have_the_largest_spread_one_per_group_first(scenario: Scenario) -> None:
-    """Of those whose predictions do not contradict themselves."""
+    """Tasks whose predictions do not contradict themselves."""
     files, rng = yahpo._opened(scenario.name), np.random.default_rng(3)
     drawn = [files.space.sample(rng) for _ in range(2000)]
     spread = {}

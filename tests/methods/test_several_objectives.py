@@ -216,7 +216,7 @@ def test_candidates_are_drawn_by_the_weights_of_the_objective() -> None:
             return np.array([30.0, 1e-9, 1e-9])
 
     def near(kind: type[Sampler]) -> int:
-        """Of 200 proposals, each the one candidate drawn, those near the first of three good observations."""
+        """How many of 200 proposals, each the only candidate drawn, lie near the first of three good observations."""
         sampler = kind(GRID.as_flat(), [], Rules(1))
         for i, configuration in enumerate([(1, 1, 0), (10, 10, 1), (10, 1, 1)]):
             sampler.observe(configuration, float(i), [], True)
