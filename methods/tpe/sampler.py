@@ -66,8 +66,8 @@ class Sampler:
         self._ok = np.zeros(64, np.bool_)
         self._feasible = np.zeros(64, np.bool_)
         self._failures = 0
-        self._others: dict[tuple[Coordinate, ...], tuple[Coordinate, ...]] = {}
-        """Forbidden combinations that stood for a barred configuration when proposed, and its own coordinates."""
+        self._forbidden: dict[tuple[Coordinate, ...], tuple[Coordinate, ...]] = {}
+        """Forbidden combination → coordinates of the configuration that it stands for, barred when it was proposed."""
 
     def observe(self, configuration: Configuration, objective: float, values: list[float], feasible: bool) -> None:
         """Adds a finished evaluation: its objective and its constraints' values."""
@@ -143,7 +143,7 @@ class Sampler:
         if pending:
             under_way = [self._flat.coordinates(configuration) for configuration in pending]
             groups, evaluated = self._behind(under_way, BAD, groups, evaluated)
-        barred = [c for c, own in self._others.items() if self._times_evaluated(own, evaluated) >= barred_at > 0]
+        barred = [c for c, own in self._forbidden.items() if self._times_evaluated(own, evaluated) >= barred_at > 0]
         if barred:
             groups, evaluated = self._behind(barred * barred_at, OUT, groups, evaluated)
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
@@ -157,7 +157,7 @@ class Sampler:
             own = self._flat.coordinates(configuration)
             if not (barred_at and differ(proposed, own) and self._times_evaluated(own, evaluated) >= barred_at):
                 break
-            self._others[tuple(proposed)] = tuple(own)
+            self._forbidden[tuple(proposed)] = tuple(own)
             groups, evaluated = self._behind([proposed] * barred_at, OUT, groups, evaluated)
         return configuration
 

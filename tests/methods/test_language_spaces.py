@@ -46,7 +46,7 @@ def test_a_method_asks_for_what_is_in_the_space(spec: str, write: Callable[[], P
 
 
 def test_tpe_does_not_repeat_what_a_forbidden_combination_stands_for() -> None:
-    """Combinations below the diagonal are forbidden; more than half of the draws near the best fall there."""
+    """Combinations below the diagonal are forbidden, and the best member lies on it."""
 
     def above() -> Part:
         a, b = D(list(range(12)), name="a"), D(list(range(12)), name="b")

@@ -414,23 +414,19 @@ def test_a_constructor_is_thinking_that_can_be_charged() -> None:
     assert free[0] == 0.0
 
 
-def test_what_a_method_thinks_when_it_is_told_can_be_charged() -> None:
-    class Slow(toys.Careful):
-        def tell(self, observation: Observation) -> None:
-            time.sleep(0.05)
-            super().tell(observation)
+class SlowWhenTold(toys.Careful):
+    def tell(self, observation: Observation) -> None:
+        time.sleep(0.05)
+        super().tell(observation)
 
-    charged, free = (toy_run(Slow, evals=2, charge_thinking=charge).columns for charge in (True, False))
+
+def test_what_a_method_thinks_when_it_is_told_can_be_charged() -> None:
+    charged, free = (toy_run(SlowWhenTold, evals=2, charge_thinking=charge).columns for charge in (True, False))
     assert charged["started"][1] - charged["finished"][0] >= 0.05
     assert free["started"][1] == free["finished"][0]
 
 
 def test_a_run_ends_after_it_began() -> None:
-    class Slow(toys.Careful):
-        def tell(self, observation: Observation) -> None:
-            time.sleep(0.05)
-            super().tell(observation)
-
-    trajectory = toy_run(Slow, evals=2)
+    trajectory = toy_run(SlowWhenTold, evals=2)
     taken = datetime.fromisoformat(trajectory.ended) - datetime.fromisoformat(trajectory.began)
     assert 0.1 <= taken.total_seconds() < 60

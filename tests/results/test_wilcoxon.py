@@ -189,18 +189,18 @@ def test_demsars_friedman_example() -> None:
     assert found.p == pytest.approx(stats.chi2.sf(found.chi_square, 3))
 
 
+def test_five_percent_is_not_significant_and_less_is() -> None:
+    found = levels(np.arange(20.0)[:, None] + np.array([[0.0, 1.0, 2.0]]))[0]
+    for p, verdict in ((0.05, 0), (float(np.nextafter(0.05, 0)), 1)):
+        assert replace(found, holm=np.full_like(found.holm, p)).verdict(0, 1) == verdict
+
+
 def test_ties_everywhere_and_too_little_to_test_are_no_error() -> None:
     tied = levels(np.ones((5, 3)))[0]
     assert np.isnan(tied.p)
     assert (tied.nemenyi == 1).all()
     assert (tied.holm == 1).all()
     assert tied.verdict(0, 1) == 0
-
-
-def test_five_percent_is_not_significant_and_less_is() -> None:
-    found = levels(np.arange(20.0)[:, None] + np.array([[0.0, 1.0, 2.0]]))[0]
-    for p, verdict in ((0.05, 0), (float(np.nextafter(0.05, 0)), 1)):
-        assert replace(found, holm=np.full_like(found.holm, p)).verdict(0, 1) == verdict
     assert np.isnan(levels(np.array([[1.0, 2.0], [1.0, 3.0]]))[0].p)
     for nothing in levels(np.full((2, 3), NAN)):
         assert (nothing.count, nothing.pairs) == (0, {})
