@@ -87,12 +87,12 @@ class SCBO(Method):
     def ask(self) -> Configuration:
         if self._region.over:
             self._begin()
-        proposed: NDArray[np.float64] | None = None
+        proposed: Configuration | None = None
         if self._asked >= self._initial and sum(o.evaluation.status == "ok" for o in self._told) >= 2:
             proposed = self._proposal()
             if proposed is None:  # the box holds nothing new
                 self._begin()
-        configuration = self._fresh() if proposed is None else self._mixed.configuration(proposed)
+        configuration = self._fresh() if proposed is None else proposed
         self._asked += 1
         self._pending.add(configuration, (self._number, proposed is not None))
         self._seen.add(_key(self._mixed.row(configuration)))
@@ -113,8 +113,8 @@ class SCBO(Method):
                 break
         return configuration
 
-    def _proposal(self) -> NDArray[np.float64] | None:
-        """The row to evaluate, shape (d,); None if every candidate inside the box has been asked for."""
+    def _proposal(self) -> Configuration | None:
+        """The configuration to evaluate; None if every candidate inside the box has been asked for."""
         rows = np.array([self._mixed.row(o.configuration) for o in self._told])
         ok = np.array([o.evaluation.status == "ok" for o in self._told])
         under_way = self._under_way()
@@ -130,8 +130,15 @@ class SCBO(Method):
             self._excess(process, bound, rows, under_way, points)
             for process, bound in zip(self._processes[1:], self._problem.constraints, strict=True)
         ]
-        chosen: NDArray[np.float64] = points[thompson(draws[0], np.array(draws[1:]))]
-        return chosen
+        drawn = np.array(draws)
+        while len(points):
+            chosen = thompson(drawn[0], drawn[1:])
+            configuration = self._mixed.configuration(points[chosen])
+            if _key(self._mixed.row(configuration)) not in self._seen:
+                return configuration
+            self._seen.add(_key(points[chosen]))  # a forbidden combination, which stands for what was asked for
+            points, drawn = np.delete(points, chosen, axis=0), np.delete(drawn, chosen, axis=1)
+        return None
 
     def _centre(self, rows: Rows) -> NDArray[np.float64]:
         """The best observed row: by posterior mean among feasible ones (observed values are noisy), else by rank."""

@@ -143,7 +143,8 @@ class Sampler:
         if pending:
             under_way = [self._flat.coordinates(configuration) for configuration in pending]
             groups, evaluated = self._behind(under_way, BAD, groups, evaluated)
-        barred = [c for c, own in self._forbidden.items() if self._times_evaluated(own, evaluated) >= barred_at > 0]
+        times = self._times_evaluated([*self._forbidden.values()], evaluated)
+        barred = [c for c, n in zip(self._forbidden, times, strict=True) if n >= barred_at > 0]
         if barred:
             groups, evaluated = self._behind(barred * barred_at, OUT, groups, evaluated)
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
@@ -155,23 +156,22 @@ class Sampler:
             proposed = self._dimensions.unpack(levels, points)
             configuration = self._flat.at(proposed)
             own = self._flat.coordinates(configuration)
-            if not (barred_at and differ(proposed, own) and self._times_evaluated(own, evaluated) >= barred_at):
+            if not (barred_at and differ(proposed, own) and self._times_evaluated([own], evaluated)[0] >= barred_at):
                 break
             self._forbidden[tuple(proposed)] = tuple(own)
             groups, evaluated = self._behind([proposed] * barred_at, OUT, groups, evaluated)
         return configuration
 
-    def _times_evaluated(self, coordinates: Sequence[Coordinate], evaluated: NDArray[np.bool_]) -> int:
-        """Number of evaluations at these coordinates; `evaluated` says which observations are evaluations."""
-        levels, points = self._dimensions.pack(coordinates)
-        (own,) = compiled.fingerprints(levels[:, None], points[:, None])
+    def _times_evaluated(self, rows: Sequence[Sequence[Coordinate]], evaluated: NDArray[np.bool_]) -> list[int]:
+        """Number of evaluations at each row of coordinates; `evaluated` says which observations are evaluations."""
+        if not rows:
+            return []
         known = compiled.fingerprints(self._levels[:, : len(evaluated)], self._points)[evaluated]
-        return int(np.count_nonzero(known == own))
+        return [int(np.count_nonzero(known == own)) for own in compiled.fingerprints(*self._packed(rows))]
 
     def acquisition(self, configurations: Sequence[Configuration], needed: int) -> NDArray[np.float64]:
         """Logarithm of the acquisition that `suggest` maximises, one value per configuration."""
-        packed = [self._dimensions.pack(self._flat.coordinates(c)) for c in configurations]
-        at_levels, at_points = (np.array(part).T.copy() for part in zip(*packed, strict=True))
+        at_levels, at_points = self._packed([self._flat.coordinates(c) for c in configurations])
         groups = self.groups(needed)
         values: NDArray[np.float64] = compiled.acquisition(
             self._dimensions.packed,
@@ -197,6 +197,11 @@ class Sampler:
         groups = np.pad(groups, ((0, 0), (0, len(rows))), constant_values=OUT)
         groups[0, len(evaluated) :] = group
         return groups, np.append(evaluated, np.ones(len(rows), np.bool_))
+
+    def _packed(self, rows: Sequence[Sequence[Coordinate]]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Levels and points of rows of coordinates, as the observations have them: of shape (hyperparameters, rows)."""
+        levels, points = zip(*map(self._dimensions.pack, rows), strict=True)
+        return np.array(levels).T.copy(), np.array(points).T.copy()
 
     def _append(self, configuration: Configuration, looked_up: Flat | None = None) -> int:
         j = self._n

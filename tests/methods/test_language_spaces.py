@@ -45,7 +45,8 @@ def test_a_method_asks_for_what_is_in_the_space(spec: str, write: Callable[[], P
     assert len({str(values) for values in found}) > 3
 
 
-def test_tpe_does_not_repeat_what_a_forbidden_combination_stands_for() -> None:
+@pytest.mark.parametrize("spec", ["tpe", "scbo"])
+def test_what_a_forbidden_combination_stands_for_is_not_repeated(spec: str) -> None:
     """Combinations below the diagonal are forbidden, and the best member lies on it."""
 
     def above() -> Part:
@@ -54,7 +55,7 @@ def test_tpe_does_not_repeat_what_a_forbidden_combination_stands_for() -> None:
         return op("pair", a=a, b=b)
 
     program = Program(above)
-    method = MethodSpec.parse("tpe").build(Problem(program, (Metric("loss", ""),)), np.random.default_rng(0))
+    method = MethodSpec.parse(spec).build(Problem(program, (Metric("loss", ""),)), np.random.default_rng(0))
     found = []
     for _ in range(60):
         found.append(method.ask())
