@@ -126,7 +126,7 @@ def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
         table = f.whole(["configuration", "objective", "feasible"])
     except Torn:  # a notice was given when the curves were read
         return None
-    losses = table["objective"].to_numpy() * (-1 if f.setup.is_maximised else 1)
+    losses = f.setup.sign * table["objective"].to_numpy()
     losses = np.where(table["feasible"].to_numpy(), losses, np.nan)
     if not np.isfinite(losses).any():
         return None

@@ -126,8 +126,7 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
             table = f.whole(["configuration", "objective", "feasible"])
         except Torn:  # a notice was given when the curves were read
             continue
-        if f.setup.is_maximised:
-            table = table.set_column(1, "objective", pc.negate(table["objective"]))
+        table = table.set_column(1, "objective", pc.multiply(table["objective"], f.setup.sign))
         tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))
     for place, parts in tables.items():
         joined = pa.concat_tables(parts)

@@ -312,16 +312,24 @@ def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[n
 
 def _tied(comparison: Comparison) -> str:
     overall = comparison.overall
-    level = [p for p in overall.tested if p.verdict == 0 and not p.is_identical]
-    names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
+
+    def named(pairs: Sequence[Pair]) -> str:
+        names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in pairs]
+        more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
+        return f"{'; '.join(names[:_MOST])}{more}"
+
+    level = [p for p in overall.tested if p.verdict == 0]
+    untested = [p for p in overall.pairs.values() if p.is_untested]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
-    more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
-    text = (
-        f"No significant difference: {'; '.join(names[:_MOST])}{more}."
-        if names
-        else "Every pair differs significantly."
-    )
-    return text + (f" Identical: {_some(same)}." if same else "")
+    texts = [
+        f"No significant difference: {named(level)}."
+        if level
+        else f"Every {'tested ' if untested else ''}pair differs significantly."
+    ]
+    if untested:
+        texts.append(f"Not tested, with fewer than {FEWEST} common seeds in some setting: {named(untested)}.")
+    texts += [f"Identical: {_some(same)}."] if same else []
+    return " ".join(texts)
 
 
 def _failed(comparison: Comparison) -> str:

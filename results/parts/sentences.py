@@ -122,7 +122,7 @@ def _where_new(comparison: Comparison, pair: Pair) -> str:
 
 def _equivalent(comparison: Comparison) -> list[str]:
     """The pairs that are equivalent in every space, and those that are equivalent only on average."""
-    tested = [pair for pair in comparison.overall.tested if not pair.is_identical and not pair.verdict]
+    tested = [pair for pair in comparison.overall.tested if not pair.verdict]
     within = f"between {fixed(EQUIVALENT[0])} and {fixed(EQUIVALENT[1])} (5 %, Holm over pairs)"
     texts = []
     for pairs, what in (

@@ -43,8 +43,8 @@ def pairs_of_leader(verdicts: Verdicts) -> list[Pair]:
 def leading(verdicts: Verdicts) -> Lead:
     """The leader, and its pairs with the other methods."""
     leader, pairs = verdicts.ranks[0], pairs_of_leader(verdicts)
-    untested = [p for p in pairs if np.isnan(p.p_these) and not p.is_identical]
-    better, level, worse = ([p for p in pairs if p not in untested and p.verdict == sign] for sign in (1, 0, -1))
+    untested = [p for p in pairs if p.is_untested]
+    better, level, worse = ([p for p in pairs if not p.is_untested and p.verdict == sign] for sign in (1, 0, -1))
     return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse, untested)
 
 

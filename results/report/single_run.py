@@ -45,7 +45,7 @@ def incumbent(store: Store, method: str, bench: str, constraint: str | None, see
         raise StoreError(
             f"this run found nothing feasible among its {count(len(rows), 'evaluation')}: there is nothing to draw"
         )
-    values = json.loads(_best(rows)["configuration"])
+    values = json.loads(_best(rows, f.setup.sign)["configuration"])
     if not networks.is_network(values):
         raise StoreError(f"a configuration of {bench} is not stored as a graph of layers: there is nothing to draw")
     return networks.draw(values)
@@ -121,11 +121,11 @@ def rows_of(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
     return rows
 
 
-def _best(rows: pd.DataFrame) -> pd.Series[Any]:
-    """The final incumbent: the feasible row with the smallest objective at the highest level reached."""
+def _best(rows: pd.DataFrame, sign: int) -> pd.Series[Any]:
+    """The final incumbent: the feasible row with the smallest objective, times `sign`, at the highest level reached."""
     feasible = rows[rows["feasible"]]
     there = feasible[feasible["level"] == feasible["level"].max()]
-    best: pd.Series[Any] = there.iloc[int(there["objective"].argmin())]
+    best: pd.Series[Any] = there.iloc[int((sign * there["objective"]).argmin())]
     return best
 
 
@@ -137,7 +137,7 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     if not len(feasible):
         yield f"No feasible evaluation among {len(rows)}."
         return
-    first, best = feasible.iloc[0], _best(rows)
+    first, best = feasible.iloc[0], _best(rows, fragment.setup.sign)
     in_part = best["level"] < setting.highest
     regret = f"; level {best['level']} of {setting.highest}" if in_part else ""
     if setting.oracle is not None and not in_part:

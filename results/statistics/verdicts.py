@@ -97,6 +97,11 @@ class Pair:
         )
 
     @property
+    def is_untested(self) -> bool:
+        """Whether there is no p, because some setting has fewer than five seeds that both methods have."""
+        return bool(np.isnan(self.p_these)) and not self.is_identical
+
+    @property
     def verdict(self) -> int:
         """1 if `a` is significantly better on these benchmarks, -1 if it is worse, else 0."""
         return int(np.sign(self.these.value - 0.5)) if self.p_these < LEVEL else 0

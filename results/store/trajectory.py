@@ -241,9 +241,9 @@ class Setup:
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
-    def is_maximised(self) -> bool:
-        """Whether `objective` is to be maximised, as the first of several objectives may be."""
-        return bool(self.objectives) and self.objectives[0] in self.setting.maximised
+    def sign(self) -> int:
+        """1; -1 if `objective` is to be maximised, as the first of several may be: sign · objective is minimised."""
+        return -1 if self.objectives and self.objectives[0] in self.setting.maximised else 1
 
     def run_id(self, seed: int) -> str:
         """The identity of a run of this setup."""

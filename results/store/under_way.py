@@ -40,7 +40,7 @@ class Begun:
         levels: dict[int, int] = {}  # the level that each training has reached
         top, incumbent, spent = 0, math.nan, 0
         place = self.setup.metrics.index(self.setup.objectives[0]) if self.setup.objectives else 0
-        sign = -1 if self.setup.is_maximised else 1
+        sign = self.setup.sign
         for number, record in enumerate(self.records, 1):
             objective, level = record.metrics[place], record.level
             if record.feasible and (level > top or (level == top and not sign * objective >= sign * incumbent)):

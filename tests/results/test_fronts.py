@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from nasbench.results.parts.fronts import part as fronts_part
 from nasbench.results.parts.importance import importances
 from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select, union_fronts
+from nasbench.results.report import single_run
 from nasbench.results.scores import SHARE
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import quality
@@ -182,3 +184,17 @@ def test_a_maximised_first_objective_ascends_in_charts_and_its_best_are_the_impo
     assert [float(panel.bound[np.searchsorted(panel.x, x)]) for x in (69.0, 85.0)] == [1.0, 5.0]
     ((_, _, _, values),) = importances(found)
     assert values["good"] > 10 * values["poor"]
+
+
+def test_the_picture_of_a_run_shows_the_best_network_of_a_maximised_first_objective(
+    filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = replace(SETTING, maximised=("valid-error@1",))
+    run = make_run(0, [0.5, 0.9, 0.1])
+    nets = [json.dumps({"labels": [f"conv{i}"], "units": [1], "edges": []}) for i in range(3)]
+    run = replace(run, columns=run.columns | {"configuration": np.array(nets)})
+    store = filled({make_setup(setting=setting, objectives=("valid-error@1", "time")): [run]})
+    drawn = []
+    monkeypatch.setattr(single_run.networks, "draw", drawn.append)
+    single_run.incumbent(store, "random", "toy", None, 0)
+    assert [values["labels"] for values in drawn] == [["conv1"]]

@@ -233,6 +233,23 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     assert small["seconds"] == 5.0
 
 
+def test_published_numbers_are_those_of_the_method_and_not_of_its_label(store: Store) -> None:
+    networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0]]
+    labels = {"zo-darts++:size=S": "zo-darts++", "zo-darts:estimate=noise": "zo-darts", "darts": "ours"}
+    for method in labels:
+        store.commit(live(method), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
+    chosen = select([store])
+    curves = load_curves(chosen)
+    found = load(chosen, replace(curves, labels=tuple(labels[m] for m in curves.methods)))
+    assert found is not None
+    (table,) = beside_published(found, json.loads(PAPER.read_text()))
+    assert dict(zip(table.data["method"], table.data["published_as"], strict=True)) == {
+        "zo-darts++": "ZO-DARTS++ S, BreastMNIST",
+        "zo-darts": "",
+        "ours": "DARTS, BreastMNIST",
+    }
+
+
 def test_what_is_not_recorded_over_all_epochs_is_said_to_be_chosen_by_validation(store: Store) -> None:
     networks = [[9.0, 12.0, math.nan, 2e5, 150_000.0]]
     store.commit(live("darts"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)

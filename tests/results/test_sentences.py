@@ -9,6 +9,7 @@ import pytest
 
 from nasbench.results.parts.claims import claims, part
 from nasbench.results.parts.part import Subject
+from nasbench.results.parts.questions import answers
 from nasbench.results.parts.sentences import answer, headline
 from nasbench.results.parts.standing import table
 from nasbench.results.reading import load, select
@@ -297,6 +298,14 @@ def test_where_the_first_is_tested_against_none_nothing_is_called_significant(fi
     said = words(comparison)
     assert "This says nothing about new tasks: no pair of a is tested." in said
     assert "significantly" not in said
+
+
+def test_pairs_without_a_test_do_not_count_among_those_that_differ(filled: Fill) -> None:
+    comparison = compared(filled, with_few_seeds_of_b("acb"))
+    found = {own.question: own.text for own in answers(Subject(comparison, []))}
+    assert found["What is tied?"] == (
+        "Every tested pair differs significantly. Not tested, with fewer than 5 common seeds in some setting: a and b."
+    )
 
 
 def test_spaces_are_not_counted_for_pairs_that_have_others(filled: Fill) -> None:

@@ -31,6 +31,9 @@ class Searches:
     settings: pd.DataFrame
     """One row per setting: bench, constraint, family."""
     methods: tuple[str, ...]
+    """Their names: the labels that a report or a suite gives."""
+    specs: tuple[str, ...]
+    """Their specifications, name and options."""
     looks: tuple[Look, ...]
     log: pd.DataFrame
     """Setting, method, seed, and the columns of `trajectory.LOG`; seeds in order, epochs ascending."""
@@ -58,7 +61,9 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         networks.append(of_fragment[of_fragment["seed"].isin(fresh)].assign(setting=place[0], method=place[1]))
     log = log.sort_values(["setting", "method", "seed", "epoch"], kind="stable", ignore_index=True)
     settings = curves.settings[["bench", "constraint", "family"]]
-    return Searches(settings, curves.names, looks(curves.methods), log, pd.concat(networks, ignore_index=True))
+    return Searches(
+        settings, curves.names, curves.methods, looks(curves.methods), log, pd.concat(networks, ignore_index=True)
+    )
 
 
 def _networks(f: Fragment) -> pd.DataFrame:

@@ -149,7 +149,7 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
 
 def _published_name(searches: Searches, setting: int, method: int, paper: Paper) -> str | None:
     """The paper's name of a method under a constraint; None if it has no such method, such as another estimate."""
-    name, _, options = searches.methods[method].partition(":")
+    name, _, options = searches.specs[method].partition(":")
     if name not in paper["methods"] or "order=" in options or "estimate=" in options:
         return None
     constraint = searches.settings["constraint"].iloc[setting]
