@@ -384,7 +384,7 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
     from nasbench.cli.engine.plan import Grid, Protocol, expand
     from nasbench.cli.engine.runner import run
     from nasbench.methods import MethodSpec
-    from nasbench.results.store.trajectory import HYPERVOLUME
+    from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS
 
     parsed = {label(own): own for own in (tuple(parse_constraints([text])) for text in case.constraints)}
     spec = MethodSpec.parse(case.method)
@@ -394,8 +394,7 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
     settings = pd.DataFrame(
         [{"bench": p.setup.bench, "constraint": p.setup.constraint} | vars(p.setup.setting) for p in planned]
     )
-    numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
-    settings[numbers] = settings[numbers].astype(float)
+    settings[[*NUMBERS]] = settings[[*NUMBERS]].astype(float)
     every = []
     for p in planned:
         benchmark, ends = open_benchmark(p.setup.bench), []

@@ -22,7 +22,7 @@ from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.fragment import Fragment, Torn
-from nasbench.results.store.trajectory import HYPERVOLUME, Setup
+from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS, Setup
 from nasbench.results.store.under_way import under_way
 
 _COLUMNS = ("incumbent", "feasible", "finished")
@@ -132,8 +132,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     order = sorted(settings, key=lambda place: (settings[place]["family"], *place))
     methods = tuple(sorted(tuned))
     frame = pd.DataFrame([settings[place] for place in order])
-    numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
-    frame[numbers] = frame[numbers].astype(float)
+    frame[[*NUMBERS]] = frame[[*NUMBERS]].astype(float)
     frame = score.described(frame)
     table = pd.DataFrame(list(runs.values()))
     table["setting"] = table["setting"].map({place: number for number, place in enumerate(order)})

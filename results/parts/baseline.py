@@ -32,9 +32,7 @@ def table(comparison: Comparison) -> Table:
     pairs = comparison.against_baseline(comparison.overall)
     name = comparison.methods[comparison.baseline]
     earlier = comparison.checkpoints[:-1]
-    values = (
-        comparison.improvements(comparison.curves.at(earlier)) if earlier else np.zeros((len(comparison.methods), 0))
-    )
+    values = comparison.improvements(comparison.curves.at(earlier))
     data = pd.DataFrame([rows.facts(pair, comparison.methods) for pair in pairs]).drop(columns="method")
     data = data.rename(columns={"other": "against"})
     for i, at in enumerate(earlier):

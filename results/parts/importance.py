@@ -26,14 +26,12 @@ Evaluated: TypeAlias = tuple[dict[str, Any], float]
 """Choices by name, and the objective."""
 
 
-def part(subject: Subject, options: Sequence[str]) -> Part:
+def part(subject: Subject) -> Part:
     """Importance of each hyper-parameter among all evaluations (PED-ANOVA; needs Optuna).
 
-    Raises StoreError where options are given, another metric or several objectives are compared, no configuration has
+    Raises StoreError where another metric or several objectives are compared, no configuration has
     named choices, or without Optuna.
     """
-    if options:
-        raise StoreError("the part importance takes no options: --part importance")
     if not subject.curves.score.is_of_objective:
         raise StoreError(
             "the part importance is about the objective, so --metric and --part importance exclude each other"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib.metadata import EntryPoint
 
@@ -62,11 +62,21 @@ PARTS: tuple[MakePart, ...] = (
 )
 """The parts of every report, in the order of the page; the first is the answer."""
 
+
+def _without_words(name: str, make: Callable[[Subject], Part]) -> MakeOptional:
+    def made(subject: Subject, words: Sequence[str]) -> Part:
+        if words:
+            raise StoreError(f"the part {name} takes no options: --part {name}")
+        return make(subject)
+
+    return made
+
+
 OPTIONAL: dict[str, MakeOptional] = {
-    "importance": importance.part,
+    "importance": _without_words("importance", importance.part),
     "pareto": pareto.part,
-    "saved": saved.part,
-    "thinking": thinking.part,
+    "saved": _without_words("saved", saved.part),
+    "thinking": _without_words("thinking", thinking.part),
 }
 """The built-in optional parts by name; they are placed before the settings."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nasbench.results.display.numbers import count, fixed, interval, p_value
+from nasbench.results.statistics.estimates import cannot_differ
 from nasbench.results.statistics.verdicts import Pair
 
 BETTER = (
@@ -100,6 +101,6 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
         f"* significant at 5 % (Holm over {number}{scope}) on these benchmarks, ** on new tasks too. CI: 95 % "
         "confidence interval, (these) on these benchmarks, (new) on new tasks. w/t/l: benchmarks won, tied, lost.",
     )
-    if min(pair.floor for pair in tested) * len(tested) > 0.05:
+    if cannot_differ([pair.floor for pair in tested]):
         text.append(f"As few seeds as these cannot give p < 0.05 among {number}, however clear the difference.")
     return " ".join(text)

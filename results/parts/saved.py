@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pandas as pd
 
 from nasbench.results.display.numbers import point
 from nasbench.results.display.table import Table
-from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.saving import Interval, Needed, needed
 
 
-def part(subject: Subject, options: Sequence[str]) -> Part:
-    """The evaluations (or seconds) that the baseline needs to be as good as each method at each checkpoint.
-
-    Raises StoreError where options are given.
-    """
-    if options:
-        raise StoreError("the part saved takes no options: --part saved")
+def part(subject: Subject) -> Part:
+    """The evaluations (or seconds) that the baseline needs to be as good as each method at each checkpoint."""
     comparison = subject.comparison
     others = [method for method in range(len(comparison.methods)) if method != comparison.baseline]
     found = [needed(comparison, method, at) for method in others for at in comparison.checkpoints]

@@ -7,8 +7,8 @@ import numpy as np
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_is, p_value
 from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, pairs_of_leader, sharing, tuned
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.estimates import FEWEST
-from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, Verdicts
+from nasbench.results.statistics.estimates import FEWEST, LEVEL, cannot_differ
+from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, Verdicts
 
 _MOST_NAMED = 8  # methods with numbers in a sentence
 _MOST_CONSTRAINTS = 8
@@ -307,8 +307,7 @@ def _under(comparison: Comparison, name: str, verdicts: Verdicts) -> str:
 
 
 def _too_weak(verdicts: Verdicts) -> str:
-    floor = min((pair.floor for pair in verdicts.tested), default=1.0)
-    if floor * len(verdicts.tested) < 0.05:
+    if not cannot_differ([pair.floor for pair in verdicts.tested]):
         return ""
     seeds = count(verdicts.seeds, "seed")
     return f"; {seeds} cannot make a difference among {len(verdicts.ranks)} methods significant, however large"

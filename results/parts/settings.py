@@ -17,7 +17,8 @@ from nasbench.results.parts import rows as rows_
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import SETTINGS, Comparison
-from nasbench.results.statistics.verdicts import LEVEL, compare, with_corrected_p
+from nasbench.results.statistics.estimates import LEVEL, cannot_differ
+from nasbench.results.statistics.verdicts import compare, with_corrected_p
 
 _ZERO = 1e-12
 """Regret up to which there is none: rounding alone would make it positive."""
@@ -153,7 +154,7 @@ def means(comparison: Comparison) -> Table:
     )
     if not tested:
         marks = "Bold: the lowest mean of a row. Nothing is tested: that takes methods that differ, and five seeds."
-    elif min(pair.floor for pair in tested) * len(tested) >= LEVEL:
+    elif cannot_differ([pair.floor for pair in tested]):
         marks += f" As few seeds as these cannot give p < 0.05 among {count(len(tested), 'test')}."
     return Table("means", "Mean and standard deviation of the incumbents", note, data, shown, bold, marks)
 

@@ -86,8 +86,7 @@ def tuned(comparison: Comparison, verdicts: Verdicts, method: int) -> tuple[int,
 
 def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
     """The name of a method, with the names of those that are identical to it."""
-    kind = next((kind for kind in verdicts.kinds if method in kind), (method,))
-    return " = ".join(comparison.methods[m] for m in kind)
+    return " = ".join(comparison.methods[m] for m in verdicts.kind_of(method))
 
 
 def table(comparison: Comparison) -> Table:

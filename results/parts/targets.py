@@ -40,7 +40,7 @@ def _disagreement(comparison: Comparison, shares: Table, means: Table) -> list[s
     if not comparison.overall.ranks:
         return []
     by_rank = comparison.overall.ranks[0].method
-    kind = next(kind for kind in comparison.overall.kinds if by_rank in kind)
+    kind = comparison.overall.kind_of(by_rank)
     by_share, by_mean = (_first(data, kind) for data in (shares.data.iloc[:, -1], means.data["iqm"]))
     if by_share in kind and by_mean in kind:
         return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 
 import numpy as np
@@ -16,15 +15,13 @@ from nasbench.results.parts.part import Part, Subject
 from nasbench.results.store.fragment import Torn
 
 
-def part(subject: Subject, options: Sequence[str]) -> Part:
+def part(subject: Subject) -> Part:
     """Expected ranks beside the methods' own time per suggestion.
 
-    Raises StoreError where options are given, or no run has both a rank and a measured time.
+    Raises StoreError where no run has both a rank and a measured time.
     """
     from moocore import is_nondominated
 
-    if options:
-        raise StoreError("the part thinking takes no options: --part thinking")
     comparison, times = subject.comparison, seconds(subject)
     ranks = {subject.curves.methods[rank.method]: rank.these.value for rank in comparison.overall.ranks}
     called = dict(zip(subject.curves.methods, comparison.methods, strict=True))

@@ -16,7 +16,7 @@ from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.estimates import FEWEST
+from nasbench.results.statistics.estimates import FEWEST, LEVEL, cannot_differ
 from nasbench.results.statistics.verdicts import Pair
 from nasbench.results.statistics.wilcoxon import RankTests, cliques, levels
 
@@ -143,10 +143,10 @@ def _floors(by_level: Sequence[RankTests]) -> str:
     """The levels on which no pair can be significant, however clear."""
     told = []
     for level in by_level:
-        least = min((test.floor for test in level.pairs.values()), default=np.nan)
-        if least * len(level.pairs) > 0.05:
+        floors = [test.floor for test in level.pairs.values()]
+        if cannot_differ(floors):
             over = count(level.count, level.unit[:-1])
-            told.append(f"Over {over} no pair can be significant: p is at least {p_value(least)}.")
+            told.append(f"Over {over} no pair can be significant: p is at least {p_value(min(floors))}.")
     return " ".join(told)
 
 
@@ -229,7 +229,7 @@ def _figures(comparison: Comparison, by_level: Sequence[RankTests]) -> Iterator[
         ("cd-wilcoxon", "Wilcoxon, Holm", settings.holm, None),
         ("cd-nemenyi", "Nemenyi", settings.nemenyi, settings.critical_difference),
     ):
-        bars = [Bar(clique) for clique in cliques(settings.ranks, p < 0.05)]
+        bars = [Bar(clique) for clique in cliques(settings.ranks, p < LEVEL)]
         method_looks = looks(comparison.curves.methods)
         heading = f"{title}: {at}"
         yield (
@@ -259,4 +259,4 @@ def _cell(level: RankTests, a: int, b: int) -> PairCell:
     effect = test.effect if a < b else -test.effect
     depth = 0.5 * min(1.0, np.log(max(p, _DARKEST)) / np.log(_DARKEST))
     value = 0.5 + np.sign(np.nan_to_num(effect)) * depth
-    return PairCell(float(value), f"{p_value(p)}\n{fixed(effect)}", is_bold=p < 0.05)
+    return PairCell(float(value), f"{p_value(p)}\n{fixed(effect)}", is_bold=p < LEVEL)

@@ -127,7 +127,7 @@ def _wilcoxon(comparison: Comparison) -> Table | None:
 
 def _captioned(name: str, table: Table, facts: str) -> Table:
     marks = f"{table.marks} " if table.marks else ""
-    return replace(table, name=name.removeprefix("tab-"), title=table.title, marks=f"{marks}{facts}")
+    return replace(table, name=name.removeprefix("tab-"), marks=f"{marks}{facts}")
 
 
 def _float(item: _Item, facts: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.scores.score import Array, Incumbents, Score
+from nasbench.results.store.trajectory import NUMBERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,7 @@ class OfMetric(Score):
 
     def described(self, settings: pd.DataFrame) -> pd.DataFrame:
         """The settings with the metric in the objective's place, without the facts about the objective's values."""
-        unknown = dict.fromkeys(("oracle", "worst", "score_oracle", "score_worst", "median", "noise"), np.nan)
+        unknown = dict.fromkeys([name for name in NUMBERS if name != "feasible_share"], np.nan)
         return settings.assign(objective=self.asked, unit="", split="", **unknown)
 
 

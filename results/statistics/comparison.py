@@ -148,8 +148,7 @@ class Comparison:
         kinds = self.overall.kinds
         for point, field in enumerate(self._fields(values)):
             for rank in ranked(field, self.overall.complete, [kind[0] for kind in kinds])[0]:
-                kind = next(kind for kind in kinds if rank.method in kind)
-                bands[list(kind), point] = rank.these.interval(1.0, len(kinds))
+                bands[list(self.overall.kind_of(rank.method)), point] = rank.these.interval(1.0, len(kinds))
         return bands
 
     def improvements(self, values: Array) -> Array:

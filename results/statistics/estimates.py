@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,18 @@ from scipy import special
 from nasbench.results.curves import Array
 from nasbench.results.statistics.nesting import Tasks
 
+LEVEL = 0.05
+"""Significance level of a report."""
 FEWEST = 5
 """Fewest seeds for an interval and a p; with fewer, a t interval covers too rarely."""
 
 _ROUNDING = 1e-20
 """Variance of seeds up to which they are the same: rounding alone would make degrees of freedom."""
+
+
+def cannot_differ(floors: Sequence[float]) -> bool:
+    """Whether no test can be significant after Holm's correction, given the smallest p that each can have."""
+    return min(floors, default=1.0) * len(floors) >= LEVEL
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,7 @@ class Estimate:
         """Whether the estimate has an interval."""
         return bool(np.isfinite(self.error)) and self.freedom > 0
 
-    def interval(self, lowest: float = 0.0, highest: float = 1.0, level: float = 0.05) -> tuple[float, float]:
+    def interval(self, lowest: float = 0.0, highest: float = 1.0, level: float = LEVEL) -> tuple[float, float]:
         """Confidence interval (95 % by default), cut to [lowest, highest]; NaN if there is none."""
         if not self.known:
             return np.nan, np.nan

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-from nasbench.results.statistics.estimates import FEWEST, Estimate, Strata, holm, over_tasks
+from nasbench.results.statistics.estimates import FEWEST, LEVEL, Estimate, Strata, holm, over_tasks
 from nasbench.results.statistics.improvement import linear_parts, permutation_p, ties
 from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, Rank, ranked
 
-LEVEL = 0.05
 EQUIVALENT = (0.45, 0.55)
 """Bounds of the probability of improvement between which two methods are equivalent."""
 UNKNOWN = Estimate(np.nan)
@@ -164,8 +163,12 @@ class Verdicts:
 
     def rank_of(self, method: int) -> Rank | None:
         """The rank of a method, or of its representative if several are identical; None if there are no ranks."""
-        first = next((kind[0] for kind in self.kinds if method in kind), method)
+        first = self.kind_of(method)[0]
         return next((rank for rank in self.ranks if rank.method == first), None)
+
+    def kind_of(self, method: int) -> tuple[int, ...]:
+        """The methods whose runs are all the same as those of a method, itself among them."""
+        return next(kind for kind in self.kinds if method in kind)
 
     @property
     def tested(self) -> list[Pair]:

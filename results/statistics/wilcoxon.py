@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nasbench.results.curves import Array
-from nasbench.results.statistics.estimates import holm
+from nasbench.results.statistics.estimates import LEVEL, holm
 from nasbench.results.statistics.improvement import TOLERANCE, places
 from nasbench.results.statistics.nesting import Tasks
 
-_LEVEL = 0.05
 _MOST_EXACT, _MOST_EXACT_WITH_TIES = 50, 13  # as in scipy
 
 Alternative: TypeAlias = Literal["two-sided", "greater"]
@@ -111,7 +110,7 @@ class RankTests:
 
     def verdict(self, a: int, b: int) -> int:
         """1 if `a` is significantly better than `b` at 5 % (Holm), -1 if it is worse, else 0; a < b."""
-        return int(np.sign(self.pairs[a, b].effect)) if self.holm[a, b] < _LEVEL else 0
+        return int(np.sign(self.pairs[a, b].effect)) if self.holm[a, b] < LEVEL else 0
 
 
 def levels(values: Array, tasks: Tasks) -> tuple[RankTests, ...]:
@@ -140,7 +139,7 @@ def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
     count, mean = len(ranks), ranks.mean(axis=0)
     error = np.sqrt(methods * (methods + 1) / (6 * count))
     nemenyi = stats.studentized_range.sf(np.abs(mean[:, None] - mean) / error * np.sqrt(2), methods, np.inf)
-    difference = float(stats.studentized_range.ppf(1 - _LEVEL, methods, np.inf)) / np.sqrt(2) * error
+    difference = float(stats.studentized_range.ppf(1 - LEVEL, methods, np.inf)) / np.sqrt(2) * error
     tested = methods >= 3 and count >= 2 and bool((ranks != ranks[:, :1]).any())
     chi_square, p = stats.friedmanchisquare(*ranks.T) if tested else (np.nan, np.nan)
     pairs = {}

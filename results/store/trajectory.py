@@ -177,6 +177,10 @@ class Setting:
     units. Empty if it is unknown, and for one objective."""
 
 
+NUMBERS = tuple(field.name for field in fields(Setting) if field.type == "float | None")
+"""The facts of a setting that are numbers, or unknown."""
+
+
 @dataclass(frozen=True)
 class Setup:
     """Everything that determines a run except its seed: a method, a benchmark, a constraint, and the protocol."""

@@ -202,7 +202,7 @@ def test_the_mean_importance_counts_constraints_under_which_a_parameter_did_not_
         return configured(0, own, rng.random(100).tolist())
 
     setups = {make_setup("m", constraint=c, evals=100): [run(c == "none")] for c in ("none", "x@0.5")}
-    (table,) = part(subject_of(filled(setups)), ()).tables
+    (table,) = part(subject_of(filled(setups))).tables
     assert table.shown["importance"].astype(float).sum() == pytest.approx(1, abs=0.02)
 
 

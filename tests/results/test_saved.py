@@ -10,6 +10,7 @@ import pytest
 
 from nasbench.results import Store, StoreError
 from nasbench.results.parts.part import Subject
+from nasbench.results.parts.registry import requested
 from nasbench.results.parts.saved import part
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
@@ -66,12 +67,12 @@ def test_a_budget_that_does_not_suffice_is_said(stored: Store) -> None:
     found = needed(comparison, comparison.methods.index("fast"), 20)
     assert found is not None
     assert math.isinf(found.needed)
-    (table,) = part(subject, []).tables
+    (table,) = part(subject).tables
     row = table.shown[(table.shown["method"] == "fast") & (table.shown["after"] == "20")]
     assert row["plain needs"].item() == "> 60"
     assert list(table.data["after"]) == [10.0, 20.0] * 4
     with pytest.raises(StoreError, match="the part saved takes no options"):
-        part(subject, ["x"])
+        requested("saved:x")[0](subject, ["x"])
 
 
 def test_intervals_cover_the_truth_of_equal_methods(filled: Fill) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.parts.part import Subject
+from nasbench.results.parts.registry import requested
 from nasbench.results.parts.thinking import part, seconds
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
@@ -42,13 +43,13 @@ def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(t
     curves = load(chosen)
     subject = Subject(Comparison(curves, 0, (curves.end,)), chosen)
     assert seconds(subject) == pytest.approx({"good": 2.0, "middling": 0.001, "bad": 0.5})
-    (table,) = part(subject, []).tables
+    (table,) = part(subject).tables
     assert list(table.data["method"]) == ["middling", "bad", "good"]
     assert list(table.data["front"]) == [True, False, True]
     assert list(table.shown["ms per suggestion"]) == ["1", "500", "2,000"]
     assert list(table.data["rank"]) == [2.0, 3.0, 1.0]
     with pytest.raises(StoreError, match="takes no options"):
-        part(subject, ["x"])
+        requested("thinking:x")[0](subject, ["x"])
 
 
 def test_a_front_holds_equals_and_no_dominated_point(filled: Fill) -> None:
@@ -59,7 +60,7 @@ def test_a_front_holds_equals_and_no_dominated_point(filled: Fill) -> None:
     }
     chosen = select([filled(runs)])
     curves = load(chosen)
-    (table,) = part(Subject(Comparison(curves, 0, (curves.end,)), chosen), []).tables
+    (table,) = part(Subject(Comparison(curves, 0, (curves.end,)), chosen)).tables
     on_it = dict(zip(table.data["method"], table.data["front"], strict=True))
     assert on_it == {"one": True, "equal": True, "slower": False, "worse": False, "quick": True}
 
