@@ -6,7 +6,8 @@ Functions after a protocol take any benchmark, and say what holds for one withou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -19,9 +20,26 @@ from nasbench.benchmarks.fidelity import spans
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.foreign import described, where
+from nasbench.benchmarks.training.faults import DeviceLost
 
 MOST_OBJECTIVES = 3
 """Largest number of objectives: up to it hypervolumes are computed exactly and at once."""
+
+
+@contextmanager
+def _answering(benchmark: Benchmark, what: str) -> Iterator[None]:
+    """Names the benchmark, which may be a third party's, in what it raises; a UsageError passes."""
+    try:
+        yield
+    except (UsageError, DeviceLost):
+        raise
+    except (Exception, SystemExit) as error:
+        place = where(error)
+        raise UsageError(
+            f"benchmark {benchmark.name} fails when it is asked for its {what}: {described(error)}"
+            f"{f' ({place})' if place else ''}"
+        ) from error
 
 
 @runtime_checkable
@@ -89,7 +107,8 @@ def quantile(benchmark: Benchmark, metric: str, q: float) -> float:
     named(benchmark, metric)
     if not isinstance(benchmark, KnowsQuantiles):
         raise UsageError(f"{benchmark.name} has no table of {metric}: give an absolute bound")
-    value = benchmark.quantile(metric, q)
+    with _answering(benchmark, "quantiles"):
+        value = float(benchmark.quantile(metric, q))
     if not math.isfinite(value):
         raise UsageError(f"{metric}@{q:g} of {benchmark.name} is {value}, which is not a bound: give a value")
     return value
@@ -134,7 +153,10 @@ class KnowsOracle(Protocol):
 
 def oracle(benchmark: Benchmark, bounds: Sequence[Bound]) -> Oracle | None:
     """Best and worst objective under constraints; None where they cannot be known."""
-    return benchmark.oracle(bounds) if isinstance(benchmark, KnowsOracle) else None
+    if not isinstance(benchmark, KnowsOracle):
+        return None
+    with _answering(benchmark, "oracle"):
+        return Oracle(*map(float, benchmark.oracle(bounds)))
 
 
 @runtime_checkable
@@ -209,7 +231,8 @@ class Prepared(Protocol):
 def make_ready(benchmark: Benchmark) -> None:
     """Loads the data that evaluations need, if there is any. Raises UsageError if it is missing."""
     if isinstance(benchmark, Prepared):
-        benchmark.make_ready()
+        with _answering(benchmark, "data"):
+            benchmark.make_ready()
 
 
 @runtime_checkable
@@ -222,7 +245,10 @@ class Timed(Protocol):
 
 def seconds_each(benchmark: Benchmark) -> float:
     """Rough duration of one evaluation on one CPU core, in seconds; 0 where it is not known, or a mere look-up."""
-    return benchmark.seconds_each() if isinstance(benchmark, Timed) else 0.0
+    if not isinstance(benchmark, Timed):
+        return 0.0
+    with _answering(benchmark, "time per evaluation"):
+        return float(benchmark.seconds_each())
 
 
 @runtime_checkable

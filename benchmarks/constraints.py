@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal, overload
 
 import numpy as np
@@ -173,6 +173,9 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
                 f"{one.label} and {other.label} bound one metric on one side, and all constraints of a run hold "
                 "together: for runs with each of them give the command twice, or write a suite"
             )
+    for one, other in combinations(constraints, 2):
+        if one.metric == other.metric and (one.relation, other.relation) == ("<=", ">=") and one.number < other.number:
+            raise UsageError(f"nothing satisfies both {one.label} and {other.label}")
     return tuple(constraints)
 
 

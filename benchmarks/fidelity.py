@@ -8,6 +8,11 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from nasbench.benchmarks.spaces.errors import UsageError
+
+_HIGHEST = 10**9
+"""Largest value of an axis."""
+
 
 class Level(Mapping[str, int]):
     """A point of a fidelity: the value of each axis by name, such as `Level(epochs=27)`.
@@ -73,8 +78,15 @@ class Fidelity:
     def __init__(
         self, name: str, unit: str, values: Sequence[int], continuable: bool = True, *, beside: Sequence[Axis] = ()
     ) -> None:
-        """A fidelity with one axis (see `Axis`), along which searches move, and perhaps others `beside` it."""
+        """A fidelity with one axis (see `Axis`), along which searches move, and perhaps others `beside` it.
+
+        Raises UsageError unless the values of each axis are integers from 1 to 10⁹, ascending.
+        """
         self.axes: tuple[Axis, ...] = (Axis(name, unit, tuple(values), continuable), *beside)
+        for axis in self.axes:
+            are_levels = all(type(value) is int and 0 < value <= _HIGHEST for value in axis.values)
+            if not axis.values or not are_levels or sorted(set(axis.values)) != [*axis.values]:
+                raise UsageError(f"the values of {axis.name} are no ascending integers from 1 to 10⁹: {axis.values}")
 
     @cached_property
     def ladder(self) -> tuple[Level, ...]:

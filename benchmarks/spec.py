@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import get_args
 
 from nasbench.benchmarks import abilities
-from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES, Benchmark
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES, Benchmark, Kind
+from nasbench.benchmarks.fidelity import Fidelity
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.benchmarks.spaces import Space
+from nasbench.benchmarks.spaces.errors import Types, UsageError, check_choice, check_types
 from nasbench.benchmarks.spaces.foreign import cleaned, described, pass_on
 
 _EXAMPLES = {
@@ -82,7 +87,25 @@ class BenchmarkSpec:
         return benchmark if self.fidelity is None else abilities.at(benchmark, self.fidelity)
 
 
-_ATTRIBUTES = ("name", "family", "space", "metrics", "source", "licence", "checksum")
+_TYPES: Types = {
+    "name": (str, "a text"),
+    "family": (str, "a text"),
+    "space": (Space, "a Space"),
+    "metrics": (tuple, "a tuple of Metric"),
+    "source": (str, "a text"),
+    "licence": (str, "a text"),
+    "checksum": (str, "a text"),
+}
+"""The attributes that every benchmark sets."""
+_FURTHER: Types = {
+    "search_space": (str, "a text"),
+    "kind": (str, f"one of {', '.join(get_args(Kind))}"),
+    "fidelity": ((Fidelity, type(None)), "a Fidelity or None"),
+    "procedure": (str, "a text"),
+    "caution": (str, "a text"),
+    "reference": (bool, "True or False"),
+    "repeatable": (Repeatable, f"one of {', '.join(f'Repeatable.{place.name}' for place in Repeatable)}"),
+}
 
 
 @cache
@@ -106,9 +129,14 @@ def open_benchmark(name: str) -> Benchmark:
 
 
 def _check(benchmark: Benchmark, name: str) -> None:
-    lacking = [a for a in _ATTRIBUTES if not hasattr(type(benchmark), a) and a not in vars(benchmark)]
+    lacking = [a for a in _TYPES if not hasattr(type(benchmark), a) and a not in vars(benchmark)]
     if lacking:
-        raise UsageError(f"benchmark {name} has no {lacking[0]}: every benchmark sets {', '.join(_ATTRIBUTES)}")
+        raise UsageError(f"benchmark {name} has no {lacking[0]}: every benchmark sets {', '.join(_TYPES)}")
+    check_types(benchmark, _TYPES, f"benchmark {name}")
+    check_types(benchmark, _FURTHER, f"benchmark {name}")
+    check_choice(f"kind of benchmark {name}", benchmark.kind, get_args(Kind))
+    if not all(isinstance(metric, Metric) for metric in benchmark.metrics):
+        raise UsageError(f"metrics of benchmark {name} must be a tuple of Metric, not {benchmark.metrics!r}")
     if benchmark.name != name:
         raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
     names = [metric.name for metric in benchmark.metrics]

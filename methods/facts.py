@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import Types, UsageError, check_types
 
-_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+_TYPES: Types = {
     "version": (int, "a whole number"),
     "seconds": ((int, float), "a number"),
     "source": (str, "a text"),
@@ -21,12 +22,13 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "newer_options": (Mapping, "a mapping of options to values"),
     "repeatable": (Repeatable, f"one of {', '.join(f'Repeatable.{place.name}' for place in Repeatable)}"),
 }
-"""Attribute → its type, and the type in words."""
 
 
 def check_facts(method: type) -> None:
-    """Raises UsageError if an attribute has another type: a text for a tuple would be taken for its letters."""
-    for name, (kind, what) in _KINDS.items():
-        value = getattr(method, name)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise UsageError(f"{name} of {method.__name__} must be {what}, not {value!r}")
+    """Raises UsageError if an attribute has another type or cannot be: a time of NaN, a family that is no text."""
+    check_types(method, _TYPES, method.__name__)
+    seconds, tuned_on = getattr(method, "seconds"), getattr(method, "tuned_on")  # noqa: B009 (not known to `type`)
+    if not 0 <= seconds < math.inf:
+        raise UsageError(f"seconds of {method.__name__} must be 0 or more, not {seconds}")
+    if not all(isinstance(name, str) for name in tuned_on):
+        raise UsageError(f"tuned_on of {method.__name__} must be a tuple of names, not {tuned_on!r}")

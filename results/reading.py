@@ -79,11 +79,15 @@ def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
 
 
 def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) -> Curves:
-    """Reads the runs of some fragments (`select`); a run that is in two of them counts once, by the store's if one is.
+    """Reads the runs of some fragments (`select`); a run that is in two of them counts once.
+
+    It is that of the store rather than that of an archive, and that of a fragment without failed runs, if there is one.
 
     Raises StoreError if none is readable.
     """
-    fragments = sorted(fragments, key=lambda found: isinstance(found[0], Archive))
+    fragments = sorted(
+        fragments, key=lambda found: (isinstance(found[0], Archive), any(run.failure for run in found[1].runs))
+    )
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}.values()
     of_scores = dict.fromkeys(column for s in scores for column in s.columns)

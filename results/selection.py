@@ -76,6 +76,13 @@ class Selection:
 EVERYTHING = Selection()
 
 
+def check_label(text: str) -> str:
+    """The label of a method. Raises StoreError unless it is one line of text that can be printed."""
+    if not text.strip() or not text.isprintable():
+        raise StoreError(f"a method cannot be labelled {text!r}: a label is one line of text")
+    return text
+
+
 def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked: Mapping[str, str]) -> tuple[str, ...]:
     """The labels of some methods, in their order: the user's, else those of suites, else the methods' names.
 
@@ -93,8 +100,7 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
         known |= labels
     names = tuple(known.get(method, method) for method in methods)
     for name in names:
-        if not name.strip() or len(name.splitlines()) > 1:
-            raise StoreError(f"a method cannot be labelled {name!r}: a label is one line of text")
+        check_label(name)
     doubles = sorted({label for label in names if names.count(label) > 1})
     if doubles:
         raise StoreError(f"two methods would be called {doubles[0]!r}: give one of them another --label")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from nasbench.benchmarks.spaces.nearest import nearest
 
@@ -58,6 +59,18 @@ def check_least(option: str, value: int, least: int) -> None:
     """Raises UsageError if the value of an option is less than `least`."""
     if value < least:
         raise UsageError(f"{option} must be at least {least}, not {value}")
+
+
+Types: TypeAlias = Mapping[str, tuple[type | tuple[type, ...], str]]
+"""Attribute → its type, and the type in words."""
+
+
+def check_types(thing: object, types: Types, whose: str) -> None:
+    """Raises UsageError if an attribute has another type: a text for a tuple would be taken for its letters."""
+    for name, (kind, what) in types.items():
+        value = getattr(thing, name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise UsageError(f"{name} of {whose} must be {what}, not {value!r}")
 
 
 def _counted(names: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
 _OURS = (Path(__file__).parents[2] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
+_DEFAULTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # NumPy's
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _CODES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor positions, modes
@@ -36,11 +37,13 @@ class Broken(Exception):
 def foreign() -> Iterator[None]:
     """Runs third-party code: its output is `cleaned`, and its errors, exits and time-outs are raised as Broken.
 
+    The working directory, and what NumPy does about overflows, are afterwards what they were before.
+
     A UsageError, which is written for the user, and the user's Ctrl-C pass. Only the main thread can be interrupted,
     and only while it executes Python.
     """
     try:
-        with cleaned(), _limited(), _ends_nothing():
+        with cleaned(), _limited(), _ends_nothing(), _restored():
             yield
     except UsageError:
         raise
@@ -175,6 +178,20 @@ def _limited() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _restored() -> Iterator[None]:
+    """Restores the working directory, to which paths of the user refer, and how NumPy treats floating-point errors."""
+    folder, numpy = os.getcwd(), sys.modules.get("numpy")
+    errors = numpy.geterr() if numpy else {}
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and numpy.geterr() != (errors := errors or _DEFAULTS):
+            numpy.seterr(**errors)
 
 
 @contextmanager

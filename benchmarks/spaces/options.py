@@ -93,9 +93,12 @@ def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
         ) from None
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     for p in keywords:
-        if p.default is p.empty or hints.get(p.name) not in _PARSERS:
+        kind = hints.get(p.name)
+        fits = type(p.default) is kind or (kind is float and type(p.default) is int)
+        if kind not in _PARSERS or not fits or p.default != p.default:
             raise UsageError(
-                f"option {p.name!r} of {item.__name__} needs a default and one of the types int, float, str, bool"
+                f"option {p.name!r} of {item.__name__} needs one of the types int, float, str, bool, and a default of "
+                "this type that is not NaN"
             )
     return {p.name: (hints[p.name], p.default) for p in keywords}
 

@@ -248,7 +248,7 @@ def _levels_in(
     if not any(entry.get("curve") for entry in facts["metric"]):
         raise UsageError(f"{spec} has a column of epochs, and no metric with curve = true")
     epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
-    bad = pd.Series(~(np.isfinite(epochs) & (epochs > 0) & (epochs == np.floor(epochs))))
+    bad = pd.Series(~((epochs > 0) & (epochs <= 10**9) & (epochs == np.floor(epochs))))
     if bad.any():
         raise UsageError(f"{facts['epoch']} of {data} is not an epoch (1, 2, …) in row {row_of(bad)}")
     levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)

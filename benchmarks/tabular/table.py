@@ -182,7 +182,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     @property
     def is_free(self) -> bool:
         """Whether all evaluations take 0 s, so that a budget in seconds never ends."""
-        return self.cost_column is None and self._cost == 0
+        return self._cost == 0 if self.cost_column is None else not (self._rows[:, self.cost_column] > 0).any()
 
     def costs(self, metrics: Array) -> Array:
         """The costs of evaluations in seconds, shape (evaluations,), given their metrics."""

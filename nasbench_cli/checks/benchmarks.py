@@ -144,12 +144,6 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
     _refuses_levels(benchmark)
     if fidelity is None:
         return "it has one fidelity only"
-    for axis in fidelity.axes:
-        values = axis.values
-        require(
-            values and all(type(value) is int and value > 0 for value in values) and sorted(set(values)) == [*values],
-            f"the values of {axis.name} are no ascending integers above 0: {values}",
-        )
     levels = fidelity.ladder
     if len(fidelity.levels) == 1:
         return str(fidelity)

@@ -10,9 +10,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from nasbench.benchmarks import UsageError, abilities, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.foreign import cleaned
+from nasbench.benchmarks.spec import BenchmarkSpec
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.events import Notice, collected, notices_about
 from nasbench.cli.engine.plan import PlannedSetup
@@ -153,9 +154,9 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
 
 
 def _run(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Trajectory:
-    """Computes one run. If the harness itself fails with a third party's method, the run of that method has failed.
+    """Computes one run. If the harness itself fails with a third party's method or benchmark, that run has failed.
 
-    Such a method may have changed anything in this process.
+    Such a method may have changed anything in this process, and such a benchmark may not know what it promises.
     """
     setup = planned.setup
     try:
@@ -163,6 +164,8 @@ def _run(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Tr
     except (Diverged, DeviceLost, StoreError, OSError):
         raise  # not the fault of the method
     except Exception as error:
+        if BENCHMARKS.is_foreign(BenchmarkSpec.parse(setup.bench).name):
+            return died(setup, seed, f"{setup.bench} fails outside its evaluations: {explained(error)}")
         if not planned.spec.is_foreign:
             raise
         return died(setup, seed, f"the process is not sound after this method: {explained(error)}")

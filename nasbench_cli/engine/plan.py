@@ -68,7 +68,7 @@ class Protocol:
 
 def parse_seeds(value: str | int) -> tuple[int, ...]:
     """Reads seeds: `20` means 0 … 19, and `5:8` means 5, 6, 7. Raises UsageError for anything else."""
-    match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
+    match = re.fullmatch("(?:([0-9]{1,9}):)?([0-9]{1,9})", str(value).strip())
     seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
     if not 0 < len(seeds) <= 1_000_000:
         raise UsageError(
@@ -208,7 +208,7 @@ def _check_fit(
     # The user can correct an option out of range now; any other error is the method's, and its run will record it.
     try:
         with foreign():
-            return spec.build(problem, np.random.default_rng(0)).beginning
+            return float(spec.build(problem, np.random.default_rng(0)).beginning)
     except Broken:
         return 0.0
 

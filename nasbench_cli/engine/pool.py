@@ -6,6 +6,7 @@ import logging
 import math
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
@@ -17,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.spaces.foreign import described, where
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.devices import shared_out
 from nasbench.cli.engine.events import Notice, listen, publish
@@ -220,4 +222,13 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
             _LOG.warning("%s; what was computed is repeated in a new process", error)
             os._exit(_NO_DEVICE)
         except Exception as error:
-            tell((None, error))
+            tell((None, _portable(error)))
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or if it cannot be sent to another process, one that says what it was."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{described(error)} ({where(error)})")
+    return error

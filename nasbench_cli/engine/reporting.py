@@ -61,6 +61,9 @@ def asked_report(
     pairs = list(label.items() if isinstance(label, Mapping) else map(_label, several(label)))
     if not all(isinstance(word, str) for pair in pairs for word in pair):
         raise UsageError(f"a label maps a method to its short name, both texts, not {dict(pairs)}")
+    named = [method_label(name) for name, _ in pairs]
+    if twice := sorted({name for name in named if named.count(name) > 1}):
+        raise UsageError(f"{twice[0]} has two labels: give it one")
     return Request(
         out=Path(out),
         baseline=None if baseline is None else method_label(baseline),
@@ -72,7 +75,7 @@ def asked_report(
         selection=Selection(
             _labels(method), _labels(without), tuple(several(bench)), tuple(several(family)), tuple(several(constrain))
         ),
-        labels={method_label(name): short for name, short in pairs},
+        labels=dict(zip(named, [short for _, short in pairs], strict=True)),
         optional=tuple(several(part)),
         paper=_path(paper),
         figure_width=Request.figure_width if figure_width is None else _inches(figure_width),

@@ -17,7 +17,9 @@ from nasbench.benchmarks.spaces.options import KINDS
 from nasbench.cli.engine.keys import KEYS, Key, grid_of, with_defaults
 from nasbench.cli.engine.plan import Grid, PlannedSetup
 from nasbench.methods import MethodSpec
+from nasbench.results import StoreError
 from nasbench.results.scores import names as scores
+from nasbench.results.selection import check_label
 
 T = TypeVar("T")
 
@@ -168,7 +170,7 @@ def load_suite(path: Path) -> Suite:
 
 def _found(path: Path) -> Path:
     """The suite file that the user means by a path: it may lack the suffix, or be the name of a suite of nasbench."""
-    if path.exists():
+    if path.is_file():
         return path
     name = path.name.removesuffix(".toml") + ".toml"
     folders = (Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
@@ -210,6 +212,10 @@ class _Reader:
             score=self._parse("score", check_score, facts["score"]) if "score" in facts else None,
         )
         self._block = (0, 0)
+        if not suite.title.isprintable():
+            self._fail("title", "must be one line of text")
+        if suite.score == "share" and not all(len(grid.objectives) > 1 for grid in suite.grids):
+            self._fail("score", "must be another one where there is one objective: share is of several")
         evals = [grid.protocol.evals or math.inf for grid in suite.grids]
         beyond = [checkpoint for checkpoint in suite.checkpoints if checkpoint > max(evals)]
         if beyond and "checkpoints" in facts:
@@ -218,6 +224,11 @@ class _Reader:
         known = [
             (self._method("labels", spec, suite), self._typed("labels", short, str)) for spec, short in labels.items()
         ]
+        for _, short in known:
+            try:
+                check_label(short)
+            except StoreError as error:
+                self._fail("labels", error)
         suite = replace(suite, labels=tuple(known))
         names = Counter(dict(known).get(spec, spec) for spec in {s.label for grid in suite.grids for s in grid.methods})
         if twice := [name for name, number in names.items() if number > 1]:

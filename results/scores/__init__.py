@@ -53,4 +53,6 @@ def score_of(name: str) -> Score:
         score = point.load()()
     if not isinstance(score, Score):
         raise StoreError(f"score {name!r} is {type(score).__name__!r}, which is no nasbench.results.scores.Score")
+    if score.name != name:
+        raise StoreError(f"score {name!r} calls itself {score.name!r}: its entry point and its name must agree")
     return score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -121,6 +121,30 @@ def test_the_oracle_is_none_where_it_is_not_known() -> None:
     (bound,) = abilities.bounds(Knowing(), parsed(["size<=4"]))
     assert abilities.oracle(Knowing(), (bound,)) == ORACLE
     assert abilities.oracle(Bare(), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("ability", "answer", "ask", "what"),
+    [
+        ("oracle", (0.0, 12.0), lambda b: abilities.oracle(b, ()), "oracle: TypeError"),
+        ("oracle", ValueError("who knows"), lambda b: abilities.oracle(b, ()), "oracle: ValueError: who knows"),
+        ("quantile", None, lambda b: abilities.quantile(b, "size", 0.5), "quantiles: TypeError"),
+        ("seconds_each", None, abilities.seconds_each, "time per evaluation: TypeError"),
+        ("make_ready", OSError("no disk"), abilities.make_ready, r"data: OSError: no disk \(test_abilities.py:"),
+    ],
+)
+def test_a_benchmark_that_answers_amiss_is_named(
+    ability: str, answer: object, ask: Callable[[Benchmark], object], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers(*_: object) -> object:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    benchmark = Knowing()
+    monkeypatch.setattr(benchmark, ability, answers)
+    with pytest.raises(UsageError, match=f"^benchmark knowing fails when it is asked for its {what}"):
+        ask(benchmark)
 
 
 def test_a_lower_fidelity_is_one_of_those_stated() -> None:

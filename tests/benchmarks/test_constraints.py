@@ -22,13 +22,21 @@ def on_one_side(constraint: Constraint) -> tuple[str, str]:
     return constraint.metric, constraint.relation
 
 
-@given(st.lists(constraints, max_size=4, unique_by=on_one_side))
+def can_hold(several: list[Constraint]) -> bool:
+    bounds = {on_one_side(c): c.number for c in several}
+    return all(bounds.get((m, ">="), -math.inf) <= bounds.get((m, "<="), math.inf) for m, _ in bounds)
+
+
+together = st.lists(constraints, min_size=1, max_size=4, unique_by=on_one_side).filter(can_hold)
+
+
+@given(together)
 def test_labels_read_back_as_the_constraints_they_name(several: list[Constraint]) -> None:
     text = label(parse_constraints([c.label for c in several]))
     assert set(parse_constraints([text])) == set(several)
 
 
-@given(st.lists(constraints, min_size=2, max_size=4, unique_by=on_one_side), st.randoms())
+@given(together, st.randoms())
 def test_the_label_does_not_depend_on_order_or_repetition(several: list[Constraint], random: object) -> None:
     shuffled = [*several, several[0]]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -44,6 +52,12 @@ def test_canonical_labels() -> None:
     assert label(parse_constraints(["parameters@M+latency<=3"])) == "latency<=3+parameters@M"
     assert label(parse_constraints(["parameters@S"])) != label(parse_constraints(["parameters@0.2"]))
     assert label(parse_constraints(["loss<=-0.0"])) == "loss<=0"
+
+
+def test_bounds_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(UsageError, match="nothing satisfies both size<=2 and size>=3"):
+        parse_constraints(["size>=3", "size@0.5", "size<=2"])
+    assert len(parse_constraints(["size>=2", "size<=2", "loss<=1"])) == 3
 
 
 def test_two_bounds_on_one_side_are_refused_with_a_size_class_between_them() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nasbench.benchmarks import WHOLE, Axis, Fidelity, Level
+from nasbench.benchmarks import WHOLE, Axis, Fidelity, Level, UsageError
 from nasbench.benchmarks.fidelity import spans
 
 EPOCHS = Fidelity("epochs", "1 epoch", (1, 3, 9))
@@ -13,6 +13,15 @@ BOTH = Fidelity("epochs", "1 epoch", (1, 3, 9), beside=(Axis("images", "1 image"
 
 def at(epochs: int, images: int) -> Level:
     return Level(epochs=epochs, images=images)
+
+
+@pytest.mark.parametrize("values", [(), (0, 1, 3), (9, 3, 1), (1, 1), (0.5, 1.0), (True, 2), (1, 10**9 + 1)])
+def test_values_that_are_no_levels_are_refused(values: tuple[int, ...]) -> None:
+    """With a level of 0, counting rungs down by their quotient would not end."""
+    with pytest.raises(UsageError, match="the values of epochs are no ascending integers from 1 to 10⁹"):
+        Fidelity("epochs", "1 epoch", values)
+    with pytest.raises(UsageError, match="the values of images are no ascending integers"):
+        Fidelity("epochs", "1 epoch", (1, 3), beside=(Axis("images", "1 image", (5, 2)),))
 
 
 def test_levels_with_the_same_values_are_one_level_in_whatever_order() -> None:

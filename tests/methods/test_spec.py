@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -134,6 +135,27 @@ def test_facts_of_a_method_with_another_type_are_refused(name: str, value: objec
     with pytest.raises(UsageError, match=f"{name} of Wrong must be {what}"):
         METHODS.add("wrong", wrong)
     assert "wrong" not in METHODS.names()
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "said"), [("seconds", math.nan, "0 or more"), ("tuned_on", (1,), "a tuple of names")]
+)
+def test_facts_that_cannot_be_are_refused(fact: str, value: object, said: str) -> None:
+    with pytest.raises(UsageError, match=f"{fact} of Wrong must be {said}, not"):
+        METHODS.add("wrong", type("Wrong", (RandomSearch,), {fact: value}))
+
+
+@pytest.mark.parametrize(("kind", "default"), [(float, math.nan), (int, np.int64(5)), (int, 0.5), (str, None)])
+def test_an_option_s_default_is_a_value_of_its_type(kind: type, default: object) -> None:
+    """Runs with NaN would never be found again, and JSON has no numbers of NumPy's types."""
+
+    class Odd(RandomSearch):
+        def __init__(self, problem: Problem, rng: Generator, *, rate: Any = default) -> None:
+            super().__init__(problem, rng)
+
+    Odd.__init__.__annotations__["rate"] = kind
+    with pytest.raises(UsageError, match="option 'rate' of Odd needs one of the types int, float, str, bool"):
+        option_defaults(Odd)
 
 
 def test_an_option_that_is_not_a_number_is_refused() -> None:

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import BENCHMARKS, UsageError, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import batches
 from nasbench.cli.engine.batches import compute, cut
@@ -23,7 +23,7 @@ from nasbench.results import Store
 from nasbench.results.reading import load, select
 from nasbench.results.store.journal import Journal
 from tests.conftest import Lend, Printed
-from tests.nasbench_cli.toys import Careful
+from tests.nasbench_cli.toys import Careful, Toy
 from tests.results.conftest import FACTS, begin, make_setup
 
 
@@ -98,6 +98,30 @@ def test_an_error_of_the_harness_after_a_third_partys_method_is_its_failed_run(
     assert [(trajectory.seed, len(trajectory)) for trajectory in trajectories] == [(3, 1)]
     assert trajectories[0].failure.startswith("the process is not sound after this method: RuntimeError: somebody")
     assert notices == []
+
+
+def test_a_third_partys_benchmark_that_fails_outside_evaluations_fails_its_own_runs(
+    tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Meanless(Toy):
+        """It promises means, and has none."""
+
+        name = "toy-meanless"
+
+        def mean_metrics(self, configuration: Configuration) -> dict[str, float]:
+            raise RuntimeError("no means today")
+
+    lend(BENCHMARKS, "toy-meanless", Meanless)
+    (planned,) = expand([Grid((MethodSpec("random"),), ("toy-meanless",), ((),), (0, 1), Protocol(5))])
+    with pytest.raises(RuntimeError, match="no means today"):  # of ours: a defect
+        list(compute(Batch(planned, (0, 1)), tmp_path))
+    monkeypatch.setattr(BENCHMARKS, "is_foreign", lambda name: name == "toy-meanless")
+    ((trajectories, _),) = compute(Batch(planned, (0, 1)), tmp_path)
+    reasons = {trajectory.failure for trajectory in trajectories}
+    (reason,) = reasons
+    assert reason.startswith(
+        "toy-meanless fails outside its evaluations: RuntimeError: no means today (test_batches.py:"
+    )
 
 
 def test_runs_are_not_computed_on_other_data_than_the_command_began_with() -> None:

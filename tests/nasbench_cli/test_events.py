@@ -63,6 +63,22 @@ def test_notices_of_other_processes_come_here_also_when_they_die(heard: list[Not
     assert sorted(heard) == [Notice(logging.WARNING, f"task {number}", "this is hard") for number in (1, 2)]
 
 
+class Two(Exception):
+    """It cannot be rebuilt of its text, as pickle would have it."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what}: {why}")
+
+
+def raises(number: int) -> int:
+    raise Two("nothing", f"for {number} reasons")
+
+
+def test_an_error_of_another_process_keeps_its_text() -> None:
+    with pytest.raises(RuntimeError, match=r"^Two: nothing: for 1 reasons \(test_events.py:\d+\)$"):
+        list(in_processes(raises, [1], 2))
+
+
 def session(bench: str, folder: Path) -> Session:
     grid = asked_grid(methods=["random"], benchmarks=[bench], seeds=1, evals=1)
     return begin(Suite((grid,)), folder / "store", "a test")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nasbench import run
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.folders import data_folder
-from nasbench.benchmarks.spaces.foreign import foreign
+from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Toy
 
@@ -40,8 +43,22 @@ def test_a_plugin_that_exits_ends_no_command_in_silence(
 
     lend(BENCHMARKS, "toy-later", LeavesLater)
     done = nasbench(*asked[:-4], "--bench", "toy-later", "--store", tmp_path / "s")
-    assert done.code == 1
-    assert "nasbench: a plug-in ended the command (sys.exit(0); --debug shows where)" in done.err
+    assert done.code == 2
+    assert "nasbench: benchmark toy-later fails when it is asked for its time per evaluation: SystemExit: 0" in done.err
+
+
+def test_a_plugin_changes_neither_the_folder_nor_how_numpy_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    before = np.geterr()
+    with suppress(Broken), foreign():
+        os.chdir("elsewhere")
+        np.seterr(all="raise")
+        raise ValueError
+    assert Path.cwd() == tmp_path
+    assert np.geterr() == before
 
 
 def test_places_that_are_none_are_refused(

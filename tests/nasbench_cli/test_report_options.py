@@ -37,6 +37,8 @@ def test_methods_are_selected_and_named(nasbench: Command, small_store: Store, t
         ("--constrain", "none", "no runs of the constraint 'none'"),
         ("--method", "randon", "no runs of the method 'randon' (did you mean random?)"),
         ("--label", "random", "label 'random' must be METHOD=SHORT"),
+        ("--label=random=a", "--label=random=b", "random has two labels: give it one"),
+        ("--label", "random=\x1b", "a method cannot be labelled '\\x1b': a label is one line of text"),
     ],
 )
 def test_a_wrong_selection_is_a_sentence(

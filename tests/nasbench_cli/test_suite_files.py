@@ -95,6 +95,10 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
             'benchmarks = ["nb201-cifar10"]\nmethods = ["random", "local"]\nlabels = { local = "random" }',
             "line 3: labels: would call two methods 'random'",
         ),
+        (WHOLE + 'labels = { random = " " }', "line 3: labels: a method cannot be labelled ' '"),
+        (WHOLE + 'labels = { random = "\\u001bx" }', r"line 3: labels: a method cannot be labelled '\\x1bx'"),
+        (WHOLE + 'title = "\\u001bx"', "line 3: title: must be one line of text"),
+        (WHOLE + 'score = "share"', "line 3: score: must be another one where there is one objective"),
         (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
         (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be above 0"),
         (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals \(5\), not \[9\]"),
@@ -146,6 +150,14 @@ def test_a_suite_goes_by_its_name_too(nasbench: Command, tmp_path: Path, monkeyp
     moved = (tmp_path / "runs" / "mine").rename(tmp_path / "moved")
     next(moved.glob("random*.parquet")).unlink()
     assert f"nasbench run --suite {tmp_path}/suites/mine.toml --store moved\n" in nasbench("status", "moved").out
+
+
+def test_a_folder_with_the_name_of_a_suite_does_not_hide_it(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("smoke").mkdir()  # as `--store smoke` makes
+    assert nasbench("plan", "smoke").code == 0
 
 
 def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from nasbench.cli.commands.show_run import show_run
@@ -42,6 +43,13 @@ def test_every_evaluation_of_every_run_is_there_with_its_configuration(filled: F
     space = data["spaces"]["toy"]
     read = [[json.loads(space["items"][item]) for item in space["configurations"][c]] for c in first["c"]]
     assert read == [[["x", i % 3]] for i in range(6)]
+
+
+def test_a_value_that_json_lacks_is_its_text(filled: Fill) -> None:
+    run = make_run(0, [3.0, 2.0])
+    run.columns["configuration"] = np.array(['{"C": Infinity}', '{"C": 1.5}'])
+    data = json.loads(runs.as_json(select([filled({make_setup("a"): [run]})]), {"a": 0}, ["a"]))
+    assert [json.loads(item) for item in data["spaces"]["toy"]["items"]] == [["C", "inf"], ["C", 1.5]]
 
 
 def test_of_larger_stores_the_page_holds_names_only(filled: Fill) -> None:

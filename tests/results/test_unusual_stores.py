@@ -59,6 +59,15 @@ def test_searches_are_reported_beside_an_archive(store: Store, tmp_path: Path) -
     assert (tmp_path / "out" / "searches.csv").read_text().count("zo-darts") == 1
 
 
+def test_of_two_copies_of_a_run_the_one_without_a_failure_counts(tmp_path: Path) -> None:
+    good, bad = Store.create(tmp_path / "good"), Store.create(tmp_path / "bad")
+    good.commit(make_setup("a"), [make_run(0, few(0))], FACTS)
+    bad.commit(make_setup("a"), [make_run(0, [9.0], failure="no memory")], FACTS)
+    for stores in ([good, bad], [bad, good]):
+        (run,) = load(select(stores)).runs.to_dict("records")
+        assert (run["evaluations"], run["failure"]) == (3, "")
+
+
 def test_the_page_of_an_archive_has_no_chooser_of_runs_and_says_how_to_compute_them(
     filled: Fill, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,7 +82,8 @@ class _Configurations:
             self._numbers[text] = len(self._rows)
             value = json.loads(text or "null")
             pairs = value.items() if isinstance(value, dict) else [("configuration", value)]
-            self._rows.append([self._items.setdefault(_compact(pair), len(self._items)) for pair in pairs])
+            items = [_compact((name, value if _is_json(value) else str(value))) for name, value in pairs]
+            self._rows.append([self._items.setdefault(item, len(self._items)) for item in items])
         return self._numbers[text]
 
     @property
@@ -142,6 +144,11 @@ def _rounded(values: Array, digits: int = 6) -> list[float | None]:
         scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values))))
         rounded = np.where(values == 0, 0.0, np.round(values * scale) / scale)
     return [value if np.isfinite(value) else None for value in rounded.tolist()]
+
+
+def _is_json(value: object) -> bool:
+    """Whether JSON has it, as a number that is not finite is none."""
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _compact(facts: object) -> str:
