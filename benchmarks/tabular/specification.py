@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterable
@@ -231,6 +232,10 @@ def _wrong(key: str, value: object, keys: dict[str, Any], where: str) -> str:
         return f"{key} in {where} has the wrong type: {value!r}"
     if isinstance(value, str) and not value.isprintable():
         return f"{key} in {where} must be one line of printable text, not {value!r}"
+    if key in ("family", "search_space", "values") and not (value.strip() if isinstance(value, str) else value):
+        return f"{key} in {where} is empty: leave it out, or fill it in"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{key} in {where} must be a finite number, not {value}"
     return ""
 
 

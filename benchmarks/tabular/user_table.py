@@ -112,6 +112,8 @@ def _slots(
     for rows of the last epoch. Also returns how many repetitions are left out of configurations that keep others.
     """
     repetition = facts.get("repetition")
+    if repetition and (unnumbered := frame[repetition].isna()).any():
+        raise UsageError(f"{repetition} of {data} has no value in row {row_of(unnumbered)}: number every repetition")
     numbers = pd.factorize(frame[repetition].astype(str), sort=True)[0] if repetition else 0
     keys = pd.DataFrame({"row": rows, "repetition": numbers, "level": 0 if at is None else at})
     twice = keys.duplicated()

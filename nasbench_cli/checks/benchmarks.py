@@ -133,6 +133,9 @@ def _evaluations_are_whole(benchmark: Benchmark) -> None:
         else:
             require(reason, f"{where} is {status} without a reason")
             require(all(map(math.isnan, metrics.values())), f"{where} is {status} and has metrics")
+        if isinstance(benchmark, abilities.KnowsMeans):
+            lacking = names - set(benchmark.mean_metrics(configuration))
+            require(not lacking, f"the means of {benchmark.space.to_json(configuration)} lack {sorted(lacking)}")
 
 
 def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:

@@ -171,6 +171,10 @@ def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
             "two columns called time",
         ),
         (CSV.replace("0.1,relu,1", "0.1,,1"), SPEC, "act has no value in row 1"),
+        (CSV.replace("0.1,relu,1", "0.1,relu,"), SPEC, "seed of .* has no value in row 1: number every repetition"),
+        (CSV, 'family = " "\n' + SPEC, "family in .* is empty: leave it out, or fill it in"),
+        (CSV, SPEC.replace("log = true", "log = true\nvalues = []"), "values in .* is empty: leave it out"),
+        (CSV, SPEC.replace("complement_of = 1", "complement_of = nan"), "complement_of in .* a finite number, not nan"),
         (CSV, SPEC.replace('"size"', '"a<=b"\ncolumn = "size"'), "metric name 'a<=b' of .* must be a letter"),
         (CSV.replace(",10\n", ",2026-01-01\n"), SPEC, "size is .*not a number|holds .*, not numbers"),
         (

@@ -241,6 +241,13 @@ class Short(Known):
         return Evaluation({"loss": 1.0}, 1.0)
 
 
+class Meaning(Known):
+    """Knows the mean of one metric."""
+
+    def mean_metrics(self, configuration: Configuration) -> dict[str, float]:
+        return {"loss": 1.0}
+
+
 class Guessing(Known):
     """Knows something else beforehand."""
 
@@ -311,6 +318,7 @@ class Leaking(Miscounting):
         (Drifting, "same seed", "then"),
         (Miscounting, "seeds draw repetitions", "of which it says that there are 2 repetitions"),
         (Short, "evaluations are whole", "lacks the metrics"),
+        (Meaning, "evaluations are whole", r"the means of .* lack \['size'\]"),
         (Guessing, "known beforehand", "before an evaluation"),
         (Nameless, "says what it is", "source is empty"),
         (Stuck, "consistent", "as it is"),
