@@ -20,7 +20,7 @@ from nasbench.benchmarks.fidelity import spans
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.foreign import described, where
+from nasbench.benchmarks.spaces.foreign import placed
 from nasbench.benchmarks.training.faults import DeviceLost
 
 MOST_OBJECTIVES = 3
@@ -35,10 +35,8 @@ def _answering(benchmark: Benchmark, what: str) -> Iterator[None]:
     except (UsageError, DeviceLost):
         raise
     except (Exception, SystemExit) as error:
-        place = where(error)
         raise UsageError(
-            f"benchmark {benchmark.name} fails when it is asked for its {what}: {described(error)}"
-            f"{f' ({place})' if place else ''}"
+            f"benchmark {benchmark.name} fails when it is asked for its {what}: {placed(error)}"
         ) from error
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from nasbench.results import plugins
 from nasbench.results.curves import Array, Curves
 from nasbench.results.errors import StoreError
 from nasbench.results.hypervolumes import Front, losses
@@ -68,6 +69,17 @@ def select(
     return [(store, f) for store, f in selected if f.setup.protocol == (protocol or protocols[0])]
 
 
+def _values(score: Score, incumbents: Incumbents) -> Array | None:
+    """What a score says of incumbents. Raises StoreError, with its name, if a third party's fails."""
+    if type(score).__module__.startswith("nasbench."):
+        return score.values(incumbents)
+    with plugins.errors_named(f"score {score.name!r} fails"):
+        values = score.values(incumbents)
+        if values is not None and np.shape(values) != incumbents.observed.shape:
+            raise ValueError(f"it has values of shape {np.shape(values)} for {len(incumbents.observed)} rows")
+    return values
+
+
 def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
     """The runs of single reference networks, shown with the searches for orientation: one entry per protocol."""
     by_protocol: dict[str, list[tuple[Store, Fragment]]] = {}
@@ -110,7 +122,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         if union := unions.get(place):
             columns |= _by_union(columns, f, union)
         incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
-        worth = {s.name: values for s in scores if (values := s.values(incumbents)) is not None}
+        worth = {s.name: values for s in scores if (values := _values(s, incumbents)) is not None}
         rows = _Read(columns, incumbents, worth)
         known_scores.append(set(worth))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)

@@ -49,8 +49,7 @@ def foreign() -> Iterator[None]:
         raise
     except BaseException as error:
         pass_on(error)
-        place = where(error)
-        raise Broken(" ".join(f"{described(error)}{f' ({place})' if place else ''}".split())) from error
+        raise Broken(" ".join(placed(error).split())) from error
 
 
 @contextmanager
@@ -93,6 +92,12 @@ def described(error: BaseException) -> str:
         pass_on(other)
         text = "its text cannot be had"
     return plain(f"{type(error).__name__}: {text}")
+
+
+def placed(error: BaseException) -> str:
+    """The type, text and place of an error."""
+    place = where(error)
+    return f"{described(error)} ({place})" if place else described(error)
 
 
 _interrupts: list[int] = []  # signals that have arrived within `interrupts_noted`

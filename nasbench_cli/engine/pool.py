@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.foreign import described, where
+from nasbench.benchmarks.spaces.foreign import placed
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.devices import shared_out
 from nasbench.cli.engine.events import Notice, listen, publish
@@ -230,5 +230,5 @@ def _portable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return RuntimeError(f"{described(error)} ({where(error)})")
+        return RuntimeError(placed(error))
     return error

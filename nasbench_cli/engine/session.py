@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import AsSupernet
-from nasbench.benchmarks.spaces.foreign import interrupts_noted
+from nasbench.benchmarks.spaces.foreign import interrupts_noted, placed
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedSetup, expand
 from nasbench.cli.engine.suites import Shard, Suite
@@ -36,7 +37,7 @@ class Session:
 
     def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
         """Computes and stores the missing runs; yields the records of newly stored runs, as they come."""
-        with interrupts_noted():
+        with interrupts_noted(), _named(executor):
             yield from executor.execute(Work(self.store, self.to_do))
 
     def outcome(self) -> tuple[list[tuple[PlannedSetup, RunRecord]], int]:
@@ -45,6 +46,20 @@ class Session:
         requested = [(p, stored.get(p.setup.id, {}), seed) for p in self.planned for seed in p.seeds]
         failures = [(p, runs[seed]) for p, runs, seed in requested if seed in runs and runs[seed].failed]
         return failures, sum(seed not in runs for _, runs, seed in requested)
+
+
+@contextmanager
+def _named(executor: Executor) -> Iterator[None]:
+    """Names a third party's executor in what it raises."""
+    try:
+        yield
+    except (UsageError, StoreError, OSError):
+        raise
+    except Exception as error:
+        kind = type(executor)
+        if kind.__module__.startswith("nasbench."):
+            raise
+        raise UsageError(f"executor {kind.__name__} fails: {placed(error)}") from error
 
 
 def begin(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nasbench.cli.engine.executors import EXECUTORS, chosen
+from nasbench.cli.engine.executors import EXECUTORS, Work, chosen
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.session import begin
 from nasbench.cli.engine.suites import Suite
@@ -73,6 +73,17 @@ def test_the_executor_of_a_plugin_is_listed_checked_and_used(command: Command, t
     assert content_hash(Store.open(tmp_path / "pool")) == content_hash(Store.open(tmp_path / "alone"))
     refused = command(*ASKED, "--executor", "pool:nice=20")
     assert (refused.returncode, refused.stderr) == (2, "nasbench: nice must lie in [0, 19], not 20\n")
+
+
+def test_an_executor_that_fails_is_named(nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend) -> None:
+    class Idle(Deaf):
+        def execute(self, work: Work) -> Any:
+            return None
+
+    lend(EXECUTORS, "idle", Idle)
+    done = nasbench(*ASKED, "--executor", "idle", "--store", tmp_path / "s")
+    assert done.code == 2
+    assert "nasbench: executor Idle fails: TypeError: 'NoneType' object is not iterable" in done.err
 
 
 def test_an_executor_that_does_not_stop_is_found(nasbench: Callable[..., Printed], lend: Lend) -> None:

@@ -305,6 +305,27 @@ def test_a_third_partys_score_is_found_by_its_entry_point(
         scores.score_of("latst")
 
 
+@pytest.mark.parametrize(("answer", "said"), [(3.0, r"ValueError: it has values of shape \(\)"), (None, "KeyError")])
+def test_a_third_partys_score_that_fails_is_named(
+    lucky: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: object, said: str
+) -> None:
+    class Amiss(Latest):
+        def values(self, incumbents: Incumbents) -> np.ndarray:
+            return incumbents.columns["no such"] if answer is None else answer  # type: ignore[return-value]
+
+    monkeypatch.setattr(sys.modules[__name__], "Latest", Amiss)
+    points = [EntryPoint("latest", f"{__name__}:Latest", "nasbench.scores")]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    with pytest.raises(StoreError, match=f"score 'latest' fails: {said}"):
+        report.write([lucky], Request(tmp_path / "out", score="latest"))
+
+
+def test_a_score_must_answer_to_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("newest", f"{__name__}:Latest", group)])
+    with pytest.raises(StoreError, match="score 'newest' calls itself 'latest'"):
+        scores.score_of("newest")
+
+
 def make_exit() -> None:
     sys.exit(3)
 
