@@ -26,9 +26,9 @@ class Mcts(Method):
     does not depend on the scale of the objective. Feasibility counts before the objective. A pending proposal counts as
     a visit, so that several workers spread.
 
-    The tree asks for a configuration at most √N times: it leaves a branch all of whose configurations have been asked
-    for that often, until all have. Without this rule most proposals on a table without noise were repetitions; under
-    noise some repetitions say which configuration is best.
+    The tree asks for each of its leaves at most √N times: it leaves a branch all of whose leaves have been asked for
+    that often, until all have. (What is completed at random below a new node is not counted.) Without this rule most
+    proposals on a table without noise were repetitions; under noise some repetitions say which configuration is best.
 
     Options:
         exploration: weight of the term that favours seldom visited children, 0 or more; rewards lie in [0, 1].

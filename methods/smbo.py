@@ -31,7 +31,7 @@ class Smbo(Method):
     Options:
         candidates: random configurations per proposal, of which the best predicted is proposed.
         explore: probability of a random proposal, in [0, 1].
-        initial: random configurations before the model is used; 0 for none.
+        initial: random configurations before the model is used; with 0, until the first observation is told.
         buckets: number of features, into which the words that describe a configuration are hashed.
         alpha: strength of the ridge penalty, above 0.
         pending: ignored, or bad: a pending evaluation counts as the worst of the observations until it is told.

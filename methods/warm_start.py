@@ -30,11 +30,12 @@ class WarmStart(Method):
     An expert believes in one configuration: it is proposed first, and then mutations of it, each of which changes one
     choice. Experts are simulated from the table: `good` believes in one of its best 1 % of feasible configurations,
     `weak` in one of the best 25 %, `misleading` in one of the worst 25 %. `tasks` is a portfolio of configurations that
-    are good on the other tables of the same space, and never looks at the table at hand; a constraint is carried over
-    by the share of configurations that satisfy it. The name of a metric that is known without an evaluation, such as a
-    zero-cost proxy, begins with the best by it of `scored` random configurations, and with a minus before the name with
-    the worst by it (`-params`: the largest first); each score costs its seconds. With w workers up to w - 1 random
-    configurations follow the beginning, because the method that continues has not been told all of it.
+    are good on the other tables of the same space, and never looks at the objective of the table at hand; a constraint
+    is carried over by the share of configurations that satisfy it. The name of a metric that is known without an
+    evaluation, such as a zero-cost proxy, begins with the best by it of `scored` random configurations, and with a
+    minus before the name with the worst by it (`-params`: the largest first); each score costs its seconds. With w
+    workers up to w - 1 random configurations follow the beginning, because the method that continues has not been told
+    all of it.
 
     Options:
         by: the method that continues, with its defaults; one that learns from evaluations it did not ask for.

@@ -29,7 +29,7 @@ class PriorBand(Hyperband):
 
     Options:
         prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or
-            misleading, an expert simulated from the table (docs/methods.md); empty for a uniform prior.
+            misleading, an expert simulated from the table (docs/methods.md); empty for none.
     """
 
     source = (

@@ -87,7 +87,6 @@ class TreeBO(Method):
         self._known: set[Configuration] = set()
         self._observed: dict[int, Observation] = {}
         """Observations by the number of their ask."""
-        self._failed: set[int] = set()
         self._surrogates: dict[str, Surrogate] = {}
         """Surrogates by the name of their metric."""
 
@@ -116,8 +115,6 @@ class TreeBO(Method):
         number = self._pending.answer(observation)
         if observation.evaluation.status == "ok":
             self._observed[number] = observation
-        else:
-            self._failed.add(number)
 
     @property
     def log(self) -> Sequence[Logged]:
@@ -153,7 +150,7 @@ class TreeBO(Method):
 
     def _next(self) -> Configuration:
         observed = sorted(self._observed)
-        waiting = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
+        waiting = sorted(number for _, number in self._pending)
         seen, pending = (self._tree.points([self._places[i] for i in which]) for which in (observed, waiting))
         bounds = self._problem.learnt_bounds
         constrained = {bound.metric.name for bound in bounds}
