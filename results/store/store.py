@@ -133,7 +133,7 @@ class Store:
         return sorted(self._readable(paths, _plan), key=lambda plan: str(plan["saved"]))
 
     def wishes(self) -> dict[str, Any]:
-        """The last suite's wishes for its report: title, checkpoints, baseline."""
+        """The last suite's wishes for its report: title, checkpoints, baseline, score, labels."""
         return next((plan["wishes"] for plan in reversed(self.plans()) if plan["wishes"]), {})
 
     def has(self, setup: Setup, seed: int) -> bool:
