@@ -78,7 +78,7 @@ def cli(debug: bool) -> None:
     """Compare NAS and HPO methods fairly: one space, one budget, one clock, honest statistics.
 
     \b
-    nasbench run --method random --method evolution --bench nb201-cifar10 --seeds 20
+    nasbench run --method random --method local --bench nb201-cifar10 --seeds 20
     nasbench report runs/default
     """
     from nasbench.cli.commands.progress import show_notices

@@ -26,7 +26,7 @@ SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2"
 
 
 # Benchmarks are registered when they are first asked for: whoever runs the tests may have imported tables.
-os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: what is printed would be wrapped otherwise
+os.environ["COLUMNS"] = "80"  # pytest-xdist sets it, and with `pytest -s` the terminal's width would count
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # PyTorch's threads would compete with those of the other test processes
 os.environ["NASBENCH_DATA"] = tempfile.mkdtemp(prefix="nasbench-tests-")
 os.environ["XDG_DATA_HOME"] = os.environ["NASBENCH_DATA"]

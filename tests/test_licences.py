@@ -58,3 +58,9 @@ def test_the_table_of_licences_is_that_of_the_installed_packages() -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(HEAD + "".join(f"| {name} | {text} |\n" for name, text in licences().items()))
+
+
+def test_no_package_is_under_a_strong_copyleft_licence() -> None:
+    rows = dict(line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| "))
+    strong = r"(?<!L)GPL|Affero|(?<!Lesser )General Public"
+    assert {name: text for name, text in rows.items() if re.search(strong, text)} == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def make(store: Path, out: Path | None) -> int:
     if made.missing:
         click.echo(
             f"notice: {count(made.missing, 'run')} that were asked for are missing, and reports will say so: "
-            f"`nasbench status {store}` says which",
+            f"`nasbench status {shlex.quote(str(store))}` says which",
             err=True,
         )
     return DONE

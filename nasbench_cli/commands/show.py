@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from pathlib import Path
 
@@ -48,8 +49,9 @@ def described(name: str) -> str:
         if name in registry.names() or name in registry.broken:  # `get` says why it is broken
             return _show_class(name, registry.get(name))
     if Path(name).is_dir():
+        store = shlex.quote(name)
         raise UsageError(
-            f"{name} is a store: `nasbench show-run {name} METHOD BENCH SEED` shows a run, `nasbench status {name}` "
+            f"{name} is a store: `nasbench show-run {store} METHOD BENCH SEED` shows a run, `nasbench status {store}` "
             "lists all"
         )
     error = unknown("benchmark, method or executor", name, [*METHODS.names(), *EXECUTORS.names()], BENCHMARKS.names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +43,7 @@ def open_archive(name: str) -> Archive:
     if name in embedded():
         path = _EMBEDDED / f"{name}.zip"
     if path.is_dir():
-        raise UsageError(f"{name} is a folder: `nasbench archive make {name}` makes an archive of a store")
+        raise UsageError(f"{name} is a folder: `nasbench archive make {shlex.quote(name)}` makes an archive of a store")
     if path.is_file():
         return Archive(path, name)
     if path.suffix or path.parent.name:
@@ -69,7 +70,7 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
             which = f"{'; '.join(protocols)}; {'; '.join(places[:_MOST_NAMED])}" if setups else "no run"
             raise UsageError(
                 f"the archive {name} has no run in the settings of these stores ({which}): it holds "
-                f"{', '.join(archive.protocols)}; `nasbench report --against {name}` shows on what"
+                f"{', '.join(archive.protocols)}; `nasbench report --against {shlex.quote(name)}` shows on what"
             )
     own = {setup.key: setup.id for setup in setups}
     data = {(s.bench, s.constraint, s.protocol): (s.data, s.held_back) for s in setups}

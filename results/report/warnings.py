@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -61,11 +62,11 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Set
         if missing:
             begun = sum(r.setup.protocol == protocol and (r.setup.id, r.seed) not in stored for r in under_way(store))
             of_them = f"; {begun} of them under way (--partial)" if begun else ""
-            says = f"`nasbench status {store.folder}` says which"
+            says = f"`nasbench status {shlex.quote(str(store.folder))}` says which"
             which = f"the archive {store.folder.name} was made without them" if store.folder.is_file() else says
             yield f"{missing} of the {asked} {MISSING}: {which}{of_them}"
         stale = sorted({c.setup.bench for c in setups if c.stale})
-        which = f"; `nasbench status {store.folder}` says which"
+        which = f"; `nasbench status {shlex.quote(str(store.folder))}` says which"
         if stale:
             yield (
                 f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, other rules, or another "

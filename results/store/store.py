@@ -17,6 +17,7 @@ import errno
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -312,9 +313,8 @@ class Store:
         except (Torn, disk.Irregular) as error:
             damage = f"was damaged ({error})"
             self.set_aside(path, str(error))
-        names = {*metrics, *(known.metrics if known else ())}
         fragments = self.fragments() if damage else []
-        names.update(name for f in fragments for name in f.setup.metrics)
+        names = {*metrics, *(known.metrics if known else ()), *(name for f in fragments for name in f.setup.metrics)}
         if known is None or known.schema != SCHEMA_VERSION or names != set(known.metrics):
             fragment.write_header(path, sorted(names))
         if fragments:
@@ -340,14 +340,14 @@ class Store:
 
 def _what_is_there(folder: Path) -> str:
     """What the folder is instead of a store, and which stores are near."""
+    quoted = shlex.quote(str(folder))
     if folder.exists() and not folder.is_dir():
-        return "it is a file" + f"; `nasbench report --against {folder}` reports an archive" * (folder.suffix == ".zip")
+        return "it is a file" + f"; `nasbench report --against {quoted}` reports an archive" * (folder.suffix == ".zip")
     absent = "" if folder.is_dir() else "there is no such folder; "
-    near, called = (folder.parent, f"{folder.parent}") if absent else (folder, "it")
-    stores = sorted(path.parent.name for path in near.glob(f"*/{_HEADER}"))
-    if stores:
+    near, called = (folder.parent, str(folder.parent)) if absent else (folder, "it")
+    if stores := sorted(path.parent.name for path in near.glob(f"*/{_HEADER}")):
         return f"{absent}{called} holds the stores {', '.join(stores)}"
-    return f"{absent}`nasbench run --store {folder}` makes one" if absent else "it holds no runs"
+    return f"{absent}`nasbench run --store {quoted}` makes one" if absent else "it holds no runs"
 
 
 def is_store(folder: Path) -> bool:

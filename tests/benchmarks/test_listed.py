@@ -369,3 +369,9 @@ def test_a_choice_may_have_more_values_than_two_bytes_count() -> None:
     space = listed([Ordinal("a", tuple(range(count))), Categorical("b", ("x", "y"))], points)
     assert space.neighbours(70_000)[:1] != [70_000]
     assert 70_001 in space.neighbours(70_000)
+
+
+def test_rows_that_are_no_choice_apart_from_any_have_the_nearest_as_neighbours() -> None:
+    points = np.array([[0, 0, 0], [0, 2, 1], [3, 3, 3]])
+    space = ListedChoices([Ordinal(f"x{k}", (1, 2, 3, 4)) for k in range(3)], points)
+    assert [space.neighbours(row) for row in range(3)] == [[1], [0], [1]]

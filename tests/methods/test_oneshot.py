@@ -459,6 +459,7 @@ class TestFirstOrder:
         assert torch.allclose(found, expected, rtol=1e-6, atol=1e-7 * float(expected.norm()))
         first = Darts(own, loss, loss, order=1).gradient(here, train, val)[0]
         assert not torch.allclose(first, expected, rtol=0.05)
+        assert torch.equal(first, torch.autograd.grad(loss(own.network, here, val), here.operations)[0])
 
     def test_darts_leaves_weights_and_momentum_as_they_were(self) -> None:
         own = weights()

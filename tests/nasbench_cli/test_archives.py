@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,8 @@ from nasbench.results.store import content_hash
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.packing import kept_rows, pack
 from tests.conftest import Printed
-from tests.nasbench_cli.archived import SEEDS
+from tests.nasbench_cli.archived import SEEDS, exchanged, forged
+from tests.results.conftest import FACTS, make_run, make_setup
 
 
 def test_an_archive_is_small_and_the_same_bytes_each_time(packed: Path) -> None:
@@ -39,14 +41,13 @@ def test_rows_are_kept_where_an_incumbent_or_its_score_changes_and_at_the_end() 
     assert kept_rows(columns | {"level": np.ones(7)})["row"].tolist() == list(range(7))
 
 
-def test_a_store_whose_archive_would_be_refused_is_not_packed(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
-    suite = tmp_path / "suite.toml"
-    suite.write_text(
-        'title = """two\nlines"""\nmethods = ["random"]\nbenchmarks = ["hpolib-naval"]\nseeds = 1\nevals = 3\n'
-    )
-    assert nasbench("run", "--suite", suite, "--store", tmp_path / "store").code == 0
+def test_a_store_whose_archive_would_be_refused_is_not_packed(tmp_path: Path) -> None:
+    """Suites refuse such titles; a store of an earlier version may have one."""
+    store = Store.create(tmp_path / "store")
+    store.save_plan("c", [(make_setup(), [0])], {"title": "two\nlines"})
+    store.commit(make_setup(), [make_run(0, [1.0])], FACTS)
     with pytest.raises(StoreError, match="a title, a label or a name with a control character"):
-        pack(Store.open(tmp_path / "store"), tmp_path / "store.zip")
+        pack(store, tmp_path / "store.zip")
     assert not (tmp_path / "store.zip").exists()
 
 
@@ -164,3 +165,67 @@ def test_the_name_of_an_archive_that_comes_with_the_project_is_not_taken_by_a_fi
     (tmp_path / "quick").write_bytes((packed / "store.zip").read_bytes())
     monkeypatch.chdir(tmp_path)
     assert len(open_archive("./quick").fragments()) < 10 < len(open_archive("quick").fragments())
+
+
+def test_the_command_names_each_run_that_differs_and_ends_with_1(
+    nasbench: Callable[..., Printed], packed: Path
+) -> None:
+    checked = nasbench("archive", "check", forged(packed, exchanged), "--share", 1)
+    assert checked.code == 1
+    different = re.findall(r"^DIFFERENT  (\S+) on \S+, \S+, seed \d+$", checked.out, re.MULTILINE)
+    assert len(different) == 5 * 4
+    assert "5 runs computed again with the same bits, 20 with others" in checked.out
+
+
+def test_a_check_takes_a_fiftieth_unless_it_is_told_otherwise(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    run("random", "hpolib-naval", seeds=100, evals=1, store=tmp_path / "s")
+    pack(Store.open(tmp_path / "s"), tmp_path / "s.zip")
+    assert "2 of 100 runs, chosen by" in nasbench("archive", "check", tmp_path / "s.zip").out
+
+
+def test_the_contents_of_a_store_have_one_line_wherever_it_is_printed(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    run("random", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "s")
+    line = f"contents sha256:{content_hash(Store.open(tmp_path / 's'))}"
+    for words in (
+        ["status", tmp_path / "s"],
+        ["archive", "make", tmp_path / "s"],
+        ["archive", "check", tmp_path / "s.zip"],
+    ):
+        assert line in nasbench(*words).out, words
+
+
+def test_runs_with_several_objectives_are_not_archived(tmp_path: Path) -> None:
+    run("random", "nb201-cifar10", objectives=["x-valid-error", "latency"], seeds=1, evals=5, store=tmp_path / "s")
+    with pytest.raises(
+        StoreError, match="runs with several objectives cannot be archived yet, and those on nb201-cifar10"
+    ):
+        pack(Store.open(tmp_path / "s"), tmp_path / "s.zip")
+    assert not (tmp_path / "s.zip").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--part", "importance"],
+        ["--part", "thinking"],
+        ["--part", "pareto:valid-mse,model_size"],
+        ["--score", "average"],
+    ],
+)
+def test_what_needs_the_store_is_refused_of_an_archive(
+    options: list[str], nasbench: Callable[..., Printed], packed: Path, tmp_path: Path
+) -> None:
+    asked = (
+        "report",
+        "--against",
+        packed / "store.zip",
+        "--protocol",
+        "30 evaluations on 2 workers",
+        "--out",
+        tmp_path / "r",
+    )
+    done = nasbench(*asked, *options)
+    assert (done.code, "archives keep scores, and neither configurations" in done.err) == (2, True), done.err
+    assert not (tmp_path / "r").exists()

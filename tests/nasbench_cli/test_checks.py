@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level, Oracle
 from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed
+from nasbench.cli.checks import methods as method_checks
 from nasbench.cli.checks.methods import Trial
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem
 from tests.conftest import Lend, Printed
@@ -248,6 +249,20 @@ class Meaning(Known):
         return {"loss": 1.0}
 
 
+class Beaten(Toy):
+    """Says that the best score is higher than what it scores."""
+
+    def oracle(self, bounds: Any) -> Oracle:
+        return Oracle(50.0, 100.0, 1.0, 75.0, 50.0, 100.0, 0.0)
+
+
+class Unbounded(Toy):
+    """Its quantile lies below all values."""
+
+    def quantile(self, metric: str, q: float) -> float:
+        return -1.0
+
+
 class Guessing(Known):
     """Knows something else beforehand."""
 
@@ -319,6 +334,8 @@ class Leaking(Miscounting):
         (Miscounting, "seeds draw repetitions", "of which it says that there are 2 repetitions"),
         (Short, "evaluations are whole", "lacks the metrics"),
         (Meaning, "evaluations are whole", r"the means of .* lack \['size'\]"),
+        (Beaten, "beats the oracle", "below the oracle"),
+        (Unbounded, "quantiles bound", "has 0% of 100 samples below it"),
         (Guessing, "known beforehand", "before an evaluation"),
         (Nameless, "says what it is", "source is empty"),
         (Stuck, "consistent", "as it is"),
@@ -391,3 +408,10 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     done = subprocess.run(tests, capture_output=True, text=True, check=False, env=environment, cwd=source)
     assert done.returncode == 0, done.stdout
     assert "50 passed" in done.stdout
+
+
+def test_a_method_that_takes_any_option_is_found(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
+    lend(METHODS, "careful", Careful)
+    monkeypatch.setattr(method_checks.MethodSpec, "parse", lambda text: MethodSpec("careful"))
+    with pytest.raises(Failed, match="the option no-such-option=1 is accepted"):
+        by_promise(METHOD_CHECKS, "options it does not have").function(Trial(MethodSpec("careful"), Toy()))

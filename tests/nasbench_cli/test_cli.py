@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nasbench.cli import main
+from nasbench.cli.main import cli
 from nasbench.results import Store
 from tests.conftest import SMALL, Printed
 
@@ -356,11 +358,20 @@ def test_debug_shows_the_traceback(nasbench: Command) -> None:
     assert "Traceback" in printed.err
 
 
-def test_every_help_text_fits_its_width(nasbench: Command) -> None:
-    for command in ([], ["list"], ["show"], ["run"], ["status"], ["report"], ["speed"]):
-        printed = nasbench(*command, "--help")
-        assert printed.code == 0
-        assert max(map(len, printed.out.splitlines())) <= 100
+def commands_of(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    context = click.Context(group)
+    found = [words]
+    for name in group.list_commands(context):
+        inner = group.get_command(context, name)
+        found += commands_of(inner, (*words, name)) if isinstance(inner, click.Group) else [(*words, name)]
+    return found
+
+
+@pytest.mark.parametrize("words", commands_of(cli), ids=" ".join)
+def test_every_help_text_fits_80_columns(nasbench: Callable[..., Printed], words: tuple[str, ...]) -> None:
+    printed = nasbench(*words, "--help")
+    assert printed.code == 0
+    assert [line for line in printed.out.splitlines() if len(line) > 80] == []
 
 
 # Reports of several stores, one run's page, fidelities

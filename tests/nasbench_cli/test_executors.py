@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from nasbench.cli.checks import EXECUTOR_CHECKS, Failed
 from nasbench.cli.engine.executors import EXECUTORS, Work, chosen
+from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.session import begin
 from nasbench.cli.engine.suites import Suite
@@ -21,6 +23,7 @@ from nasbench.results import Store
 from nasbench.results.store import content_hash
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.conftest import Command
+from tests.nasbench_cli.promises import by_promise
 from tests.nasbench_cli.toys import Deaf
 
 ASKED = ("run", "--method", "random", "--method", "evolution", "--bench", "hpobench-car", "--seeds", 3, "--evals", 15)
@@ -73,6 +76,20 @@ def test_the_executor_of_a_plugin_is_listed_checked_and_used(command: Command, t
     assert content_hash(Store.open(tmp_path / "pool")) == content_hash(Store.open(tmp_path / "alone"))
     refused = command(*ASKED, "--executor", "pool:nice=20")
     assert (refused.returncode, refused.stderr) == (2, "nasbench: nice must lie in [0, 19], not 20\n")
+
+
+class Loses(Serial):
+    """Computes all batches but one."""
+
+    def execute(self, work: Work) -> Any:
+        for batch in work.batches(1)[1:]:
+            yield from work.compute(batch)
+
+
+def test_an_executor_that_loses_runs_is_found(lend: Lend) -> None:
+    lend(EXECUTORS, "loses", Loses)
+    with pytest.raises(Failed, match="3 of 6 runs are missing from the store"):
+        by_promise(EXECUTOR_CHECKS, "stores what one process stores")("loses")
 
 
 def test_an_executor_that_fails_is_named(nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend) -> None:

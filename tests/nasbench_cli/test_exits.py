@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +18,7 @@ import pytest
 from nasbench import run
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.spaces import foreign as foreign_module
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Toy
@@ -83,3 +87,28 @@ def test_guards_within_each_other_keep_the_limit_of_the_outer_one() -> None:
             pass
         assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_command_in_an_error_names_a_path_as_a_shell_reads_it(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("random", "hpolib-naval", seeds=1, evals=3, store="my store")
+    assert nasbench("archive", "make", "my store").code == 0
+    said = [
+        nasbench(*words).err
+        for words in (["archive", "check", "my store"], ["report", "my store.zip"], ["show", "my store"])
+    ]
+    commands = [command for text in said for command in re.findall(r"`nasbench ([^`]+)`", text)]
+    assert len(commands) == 4
+    for command in commands:
+        words = shlex.split(command.replace("METHOD BENCH SEED", "random hpolib-naval 0"))
+        done = nasbench(*words, *(["--out", "r"] if words[0] == "report" else []))
+        assert done.code == 0, (command, done.err)
+
+
+def test_third_party_code_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert foreign_module._SECONDS == 60  # docs/reliability.md
+    monkeypatch.setattr(foreign_module, "_SECONDS", 0.2)
+    with pytest.raises(Broken, match=r"TimeoutError: not done after 0\.2 s"), foreign():
+        threading.Event().wait(20)

@@ -189,6 +189,8 @@ def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:
     for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE):
         stated = {name for name in METHODS.names() if METHODS.get(name).repeatable is place}
         assert rows[place] & set(METHODS.names()) == stated
+    others = {place: rows[place] - set(METHODS.names()) for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE)}
+    assert others == {Repeatable.SAME_KERNELS: {"lcbench-*", "yahpo-*"}, Repeatable.SAME_MACHINE: set()}
 
 
 @pytest.mark.skipif(not X86, reason="on other machines it is not read")

@@ -381,12 +381,15 @@ def test_a_ctrl_c_that_foreign_code_loses_ends_the_command_and_fails_no_run(
         run(planned.setup, 0, planned.spec, open_benchmark("nb201-cifar10"), planned.bounds)
 
 
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA error: device-side assert triggered"), DeviceLost("the device has failed: x")]
+)
 @pytest.mark.parametrize("call", ["__init__", "ask", "tell", "log"])
-def test_a_lost_device_is_no_failure_of_a_method(call: str) -> None:
+def test_a_lost_device_is_no_failure_of_a_method(call: str, error: BaseException) -> None:
     """Another process repeats the run."""
 
     def lost(*_: object, **__: object) -> None:
-        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        raise error
 
     found = type("Unlucky", (toys.Careful,), {call: property(lost) if call == "log" else lost})
     with pytest.raises(DeviceLost, match="the device has failed"):

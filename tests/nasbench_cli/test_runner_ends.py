@@ -15,7 +15,6 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine import plan, runner
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
@@ -155,18 +154,6 @@ def test_a_price_is_not_charged_on_the_wall_clock(tmp_path: Path) -> None:
 
     with closing(Journal(tmp_path / "run.jsonl", "id")) as journal:
         assert toy_run(Asks, Dear(), evals=2, journal=journal).columns["started"][-1] < 1000
-
-
-@pytest.mark.parametrize(
-    "error", [RuntimeError("CUDA error: device-side assert triggered"), DeviceLost("the device has failed: CUDA error")]
-)
-def test_a_lost_device_is_no_failure_of_the_method(error: BaseException) -> None:
-    class Loses(toys.Careful):
-        def ask(self) -> Configuration:
-            raise error
-
-    with pytest.raises(DeviceLost, match="the device has failed: CUDA error"):
-        toy_run(Loses, evals=3)
 
 
 @pytest.mark.parametrize(("fault", "status", "reason"), [(4, "infeasible", "too large"), (0, "failed", "MemoryError")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from nasbench.benchmarks.surrogate.scenarios import LCBENCH
 from nasbench.benchmarks.surrogate.yahpo import Surrogate
 from nasbench.cli.commands.plan import plan
 from nasbench.cli.commands.run import run
+from nasbench.cli.engine import suites as suites_module
 from nasbench.cli.engine.keys import KEYS, asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.cli.engine.suites import lasting, load_suite
@@ -278,3 +280,12 @@ def test_suites_of_your_own_stand_beside_those_of_nasbench(
     assert "wide" in said
     assert nasbench("run", "--suite", "v1.2").code == 0
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["v1.2"]
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
+def test_every_suite_of_ours_is_read_whole_also_where_its_tables_are_not_here(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = tuple(replace(key, parse=str) if key.name == "benchmarks" else key for key in suites_module.KEYS)
+    monkeypatch.setattr(suites_module, "KEYS", keys)
+    assert load_suite(path).grids

@@ -59,7 +59,7 @@ def test_a_damaged_first_line_is_said_and_no_row_is_lost(
     begin = {"nonsense": b"\0" * 100 + b"\n", "gone": b"", "joined": header[:-1]}.get(
         damage, header[:40] + b"~" + header[41:]
     )
-    journal.write_bytes(b"".join([begin, signed, *([] if damage == "a bit before any row" else rest)]))
+    journal.write_bytes(b"".join([begin, signed, *rest]))
     mended = nasbench(*command)
     assert mended.code == 0, mended.err
     assert (f"notice: {journal} is damaged in line 1: " in mended.err) == (damage != "gone")
@@ -164,3 +164,17 @@ def test_a_torn_first_line_is_written_again(
     (tmp_path / "t.jsonl").write_bytes(whole[:40])
     assert nasbench("tabulate", BENCH, "--sample", 2, "--out", tmp_path / "t").code == 0
     assert (tmp_path / "t.jsonl").read_bytes() == whole
+
+
+def test_a_damaged_first_line_before_any_row_is_refused_and_left_alone(
+    nasbench: Callable[..., Printed], tmp_path: Path, asked: Asked
+) -> None:
+    command = ["tabulate", BENCH, "--sample", 3, "--out", tmp_path / "t"]
+    nasbench(*command)
+    journal = tmp_path / "t.jsonl"
+    header, signed, *_ = journal.read_bytes().splitlines(keepends=True)
+    damaged = header[:40] + b"~" + header[41:] + signed
+    journal.write_bytes(damaged)
+    refused = nasbench(*command)
+    assert (refused.code, f"{journal} is no journal of a table of {BENCH}: move it away" in refused.err) == (2, True)
+    assert journal.read_bytes() == damaged

@@ -169,3 +169,11 @@ def test_permutations_are_counted_for_up_to_fifty_runs(count: int, method: str) 
 def test_a_relative_difference_of_a_ten_millionth_is_the_largest_tie() -> None:
     for difference, places in ((0.9e-7, [0, 0]), (1.1e-7, [0, 1])):
         assert improvement.places(np.array([[1.0], [1.0 + difference]]))[:, 0].tolist() == places
+
+
+@pytest.mark.parametrize("count", [12, 14])
+def test_small_p_are_counted_too(count: int) -> None:
+    ours, theirs = np.arange(count, dtype=np.int32), np.arange(count, 2 * count, dtype=np.int32)
+    expected = stats.mannwhitneyu(ours, theirs, method="exact").pvalue
+    assert expected < 2e-4
+    assert improvement.permutation_p(ours, theirs) == pytest.approx(expected)

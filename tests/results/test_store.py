@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nasbench.results import Store, StoreError
+from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.store import content_hash
 from nasbench.results.store import store as store_module
 from nasbench.results.store.status import status
-from tests.results.conftest import FACTS, Fill, make_run, make_setup
+from tests.results.conftest import FACTS, SETTING, Fill, make_run, make_setup
 
 
 def test_pandas_reads_the_whole_folder_with_the_metrics_of_all_benchmarks(filled: Fill) -> None:
@@ -191,3 +192,26 @@ def test_the_last_suites_wishes_count(store: Store, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(store_module, "_now", lambda day=day: day)
         store.save_plan("c", [(make_setup(title), [0])], {"title": title})
     assert store.wishes() == {"title": "second"}
+
+
+def logged(*values: float) -> Trajectory:
+    log = tuple((1, "found", value, None, "a", None, i) for i, value in enumerate(values))
+    return Trajectory(**vars(make_run(0, [2.0, 1.0])) | {"log": log})
+
+
+def test_the_hash_of_contents_sees_setups_settings_failures_and_logs(tmp_path: Path) -> None:
+    kinds = {
+        "plain": (make_setup(), make_run(0, [2.0, 1.0])),
+        "options": (make_setup(parameters=(("a", 1),)), make_run(0, [2.0, 1.0])),
+        "setting": (make_setup(setting=replace(SETTING, oracle=0.5)), make_run(0, [2.0, 1.0])),
+        "column": (make_setup(metrics=("valid-error@1", "latency")), make_run(0, [2.0, 1.0])),
+        "failure": (make_setup(), replace(make_run(0, [2.0, 1.0]), failure="no memory")),
+        "log": (make_setup(), logged(1.0)),
+        "other log": (make_setup(), logged(2.0)),
+    }
+    hashes = {}
+    for name, (setup, trajectory) in kinds.items():
+        store = Store.create(tmp_path / name)
+        store.commit(setup, [trajectory], FACTS)
+        hashes[name] = content_hash(store)
+    assert len(set(hashes.values())) == len(kinds), hashes

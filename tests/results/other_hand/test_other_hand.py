@@ -141,13 +141,22 @@ def test_spaces_and_families_alone(made: Any, kind: Kind, level: str) -> None:
     tables, report, *_ = made(kind)
     key = dict(LEVELS)[level]
     name = {"spaces": "space", "families": "family"}[level]
+    units = {key(p) for p in report.places}
+    both = [
+        (key(p), m)
+        for p in report.places
+        for m in report.methods
+        if m != "random" and {(p, m), (p, "random")} <= report.read.cells.keys()
+    ]
+    expected = set(both) if len(units) > 1 else set()
+    assert {(row[name], row["against"]) for row in tables.get(level, [])} == expected
     for row in tables.get(level, []):
         places = tuple(p for p in report.places if key(p) == row[name])
         pair = "random", row["against"]
         found = verdicts.rows(report, [Asked("", pair, places)], 0.05)["", pair]
         unknown = [name for name in found if name not in row]
+        assert {"better", "low", "high", "settings"} <= found.keys() - set(unknown)
         assert not wrong(row, without(found, *unknown)), row
-    assert ("families" in tables) == (len({p.family for p in report.places}) > 1)
 
 
 @EACH_KIND
