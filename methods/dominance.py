@@ -66,18 +66,19 @@ def places(violations: Sequence[float], losses: Sequence[Losses]) -> list[Place]
     return placed
 
 
-def chosen_for_volume(losses: Array, count: int) -> list[int]:
+def chosen_for_volume(losses: Array, counts: NDArray[np.bool_], needed: int) -> list[int]:
     """The points that a greedy choice for a large hypervolume takes, in its order (MOTPE, section 3.2).
 
     Args:
-        count: number of points to choose, at most n.
+        counts: which points count, shape (n,).
+        needed: the choice ends when so many of those that count have been chosen; at most as many as there are.
     """
     from moocore import hypervolume
 
     points, reference = scaled(losses)
     chosen: list[int] = []
     left = list(range(len(losses)))
-    while len(chosen) < count:
+    while np.count_nonzero(counts[chosen]) < needed:
         volumes = [hypervolume(points[[*chosen, i]], ref=reference) for i in left]
         chosen.append(left.pop(int(np.argmax(volumes))))
     return chosen

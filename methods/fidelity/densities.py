@@ -1,8 +1,9 @@
 """BOHB's model: kernel densities over all hyper-parameters jointly (Falkner et al., ICML 2018, section 4.1).
 
-Settings are those of the authors' package HpBandSter, with two exceptions: the bandwidth of a category is at most
-(K - 1)/K, at which its kernel is flat (beyond it, unseen categories would be more likely than seen ones), and K counts
-all categories, not those seen.
+Settings are those of the authors' package HpBandSter, with three exceptions: the bandwidth of a category is at most
+(K - 1)/K, at which its kernel is flat (beyond it, unseen categories would be more likely than seen ones), K counts
+all categories, not those seen; and all observations that are not good are bad (the package leaves the worst one out at
+times, for it rounds 85 % of their number down).
 """
 
 from __future__ import annotations

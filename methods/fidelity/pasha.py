@@ -66,12 +66,12 @@ class PASHA(ASHA):
         is_new = observation.feasible and key not in self._losses[number]
         if observation.feasible:
             self._losses[number][key] = observation.objective
-        if number != self._top:
-            return
+        if number != self._top or number == len(self._levels) - 1:
+            return  # no rung is left to add
         self._ended += 1
         if is_new and observation.curve is not None:
             self._crossings.add(observation.curve)
-        if not self._is_stable() and self._top < len(self._levels) - 1:
+        if not self._is_stable():
             self._top, self._crossings, self._ended = self._top + 1, Crossings(), 0
 
     def _is_stable(self) -> bool:

@@ -44,7 +44,7 @@ class Popnas(Method):
         children: largest number of networks evaluated of each level's front.
         exploration: largest number of additional networks with neglected elements per level; 0 for none.
         first: random networks evaluated before the first prediction, of the first level and, if it has fewer, of the
-            next ones; 0 for the whole first level and at least 30.
+            next ones; 0 for the whole first level and at least 30. Those that time each operator come first.
         pareto: objectives of the front in addition to the score: time+size, time, or none, which is PNAS (Liu et al.,
             2018): the networks with the best predicted scores, and no exploration. With several objectives the front is
             theirs.

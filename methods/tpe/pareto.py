@@ -56,8 +56,7 @@ class ParetoSampler(Sampler):
             members = np.flatnonzero(rank == r)
             within = int(feasible[members].sum())
             if found < needed <= found + within:
-                count = needed - found + len(members) - within  # enough, wherever the infeasible ones come
-                chosen = chosen_for_volume(losses[members], count)
+                chosen = chosen_for_volume(losses[members], feasible[members], needed - found)
                 members = np.concatenate([members[chosen], np.delete(members, chosen)])
             places[members] = first + np.arange(len(members))
             first, found = first + len(members), found + within

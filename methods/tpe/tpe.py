@@ -13,7 +13,7 @@ There are three variants: `amended` (default), `paper` (the text of the c-TPE pa
 
 All variants ignore the objective while there are fewer feasible observations than good ones are needed (the paper's
 text does so only while there is none), and take the scripts' bandwidths (the paper names BOHB's). The range of an
-ordinal extends half a step beyond its outer levels.
+ordinal of up to 32 levels extends half a step beyond its outer levels.
 """
 
 from __future__ import annotations

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from nasbench.benchmarks import Evaluation, Metric
+from nasbench.benchmarks.spaces import Float
 from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.graph import D, Part
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
 from nasbench.benchmarks.spaces.published.vit import vit
 from nasbench.methods import MethodSpec, Observation, Problem
@@ -64,6 +67,17 @@ def test_what_a_forbidden_combination_stands_for_is_not_repeated(spec: str) -> N
         method.tell(Observation(found[-1], Evaluation({"loss": loss}, 1.0), True))
     assert len(set(found[10:])) >= 49  # random draws at the beginning may coincide; 78 members
     assert not {*found[:10]} & {*found[10:]}
+
+
+def test_tpe_does_not_remember_numbers_that_are_never_drawn_again() -> None:
+    """Of ten rows, all of them evaluated, each ask would add ten combinations, and each later one read them all."""
+    space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], np.random.default_rng(0).random((10, 2)))
+    method: Any = MethodSpec.parse("tpe:initial=5").build(
+        Problem(space, (Metric("loss", ""),)), np.random.default_rng(0)
+    )
+    for number in range(60):
+        method.tell(Observation(method.ask(), Evaluation({"loss": float(number % 7)}, 1.0), True))
+    assert not method._sampler._forbidden
 
 
 @pytest.mark.parametrize("spec", ["random", "tpe:initial=5"])

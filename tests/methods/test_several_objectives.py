@@ -88,7 +88,9 @@ def test_contributions_and_greedy_choice_equal_enumeration(m: int) -> None:
         while len(chosen) < 4:
             left = [i for i in range(len(scaled)) if i not in chosen]
             chosen.append(max(left, key=lambda i: volume(scaled[[*chosen, i]], 1.1)))
-        assert chosen_for_volume(losses, 4) == chosen
+        assert chosen_for_volume(losses, np.ones(len(losses), bool), 4) == chosen
+        counts = np.arange(len(losses)) != chosen[1]
+        assert chosen_for_volume(losses, counts, 3) == chosen  # the second does not count
 
 
 def test_first_of_equal_points_contributes_what_both_do() -> None:
@@ -147,7 +149,7 @@ def test_c_motpe_splits_by_rank_and_cuts_the_last_by_hypervolume(needed: int) ->
     last = rank[good].max()
     assert set(np.flatnonzero(rank < last)) <= set(good)
     cut = np.flatnonzero(rank == last)
-    taken = [cut[i] for i in chosen_for_volume(losses[cut], len(cut))]
+    taken = [cut[i] for i in chosen_for_volume(losses[cut], np.ones(len(cut), bool), len(cut))]
     assert set(good[rank[good] == last]) == set(taken[: int((rank[good] == last).sum())])
     weights = sampler.weights(sampler.groups(needed))
     assert np.allclose(weights, np.maximum(contributions(losses[good]), 1e-12))
