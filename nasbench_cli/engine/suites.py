@@ -170,7 +170,7 @@ def load_suite(path: Path) -> Suite:
 
 def _found(path: Path) -> Path:
     """The suite file that the user means by a path: it may lack the suffix, or be the name of a suite of nasbench."""
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return path
     name = path.name.removesuffix(".toml") + ".toml"
     folders = (Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
