@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.errors import Types, UsageError, check_types
@@ -24,11 +25,10 @@ _TYPES: Types = {
 }
 
 
-def check_facts(method: type) -> None:
-    """Raises UsageError if an attribute has another type or cannot be: a time of NaN, a family that is no text."""
+def check_facts(method: Any) -> None:
+    """Raises UsageError if an attribute of a class of methods has another type, or cannot be, as a time of NaN."""
     check_types(method, _TYPES, method.__name__)
-    seconds, tuned_on = getattr(method, "seconds"), getattr(method, "tuned_on")  # noqa: B009 (not known to `type`)
-    if not 0 <= seconds < math.inf:
-        raise UsageError(f"seconds of {method.__name__} must be 0 or more, not {seconds}")
-    if not all(isinstance(name, str) for name in tuned_on):
-        raise UsageError(f"tuned_on of {method.__name__} must be a tuple of names, not {tuned_on!r}")
+    if not 0 <= method.seconds < math.inf:
+        raise UsageError(f"seconds of {method.__name__} must be 0 or more, not {method.seconds}")
+    if not all(isinstance(name, str) for name in method.tuned_on):
+        raise UsageError(f"tuned_on of {method.__name__} must be a tuple of names, not {method.tuned_on!r}")

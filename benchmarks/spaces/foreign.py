@@ -10,7 +10,7 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO, cast
@@ -188,12 +188,15 @@ def _limited() -> Iterator[None]:
 @contextmanager
 def _restored() -> Iterator[None]:
     """Restores the working directory, to which paths of the user refer, and how NumPy treats floating-point errors."""
-    folder, numpy = os.getcwd(), sys.modules.get("numpy")
+    folder, numpy = None, sys.modules.get("numpy")
     errors = numpy.geterr() if numpy else {}
+    with suppress(OSError):  # it has been removed
+        folder = os.getcwd()
     try:
         yield
     finally:
-        os.chdir(folder)
+        with suppress(OSError):
+            os.chdir(folder or ".")
         numpy = sys.modules.get("numpy")
         if numpy is not None and numpy.geterr() != (errors := errors or _DEFAULTS):
             numpy.seterr(**errors)

@@ -205,8 +205,8 @@ def _how_sure(comparison: Comparison) -> str:
     of = f"of {count(len(overall.tested), 'pair')} {'differs' if told == 1 else 'differ'}"
     return (
         f"{told} {of} significantly on these benchmarks (5 %, Holm). {ours} "
-        f"against {theirs}: {sure}.{new} If all methods were equal, about 5 % of such "
-        "reports at most would call any difference significant or any claim supported, over all tables with p together "
+        f"against {theirs}: {sure}.{new} If all methods were equal, at most about 5 % of such "
+        "reports would call any difference significant or any claim supported, over all tables with p together "
         "but Wilcoxon's and those that repeat a paper's tests."
     )
 
