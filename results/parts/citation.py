@@ -31,8 +31,8 @@ def tests(subject: Subject) -> str:
         return f"{differ} Nothing is tested: that takes at least five seeds in every setting of a pair."
     return (
         f"{differ} Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
-        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most about 5 % of reports on identical "
-        "methods a difference is significant."
+        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most about 5 % of reports on "
+        "identical methods a difference is significant."
     )
 
 
