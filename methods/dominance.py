@@ -70,8 +70,8 @@ def chosen_for_volume(losses: Array, counts: NDArray[np.bool_], needed: int) -> 
     """The points that a greedy choice for a large hypervolume takes, in its order (MOTPE, section 3.2).
 
     Args:
-        counts: which points count, shape (n,).
-        needed: the choice ends when so many of those that count have been chosen; at most as many as there are.
+        counts: which points count towards `needed`, shape (n,).
+        needed: number of counted points after which the choice ends; there are so many at least.
     """
     from moocore import hypervolume
 

@@ -70,7 +70,7 @@ def test_what_a_forbidden_combination_stands_for_is_not_repeated(spec: str) -> N
 
 
 def test_tpe_does_not_remember_numbers_that_are_never_drawn_again() -> None:
-    """Of ten rows, all of them evaluated, each ask would add ten combinations, and each later one read them all."""
+    """Once all ten rows are evaluated, each ask would add ten combinations, and later asks would read them all."""
     space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], np.random.default_rng(0).random((10, 2)))
     method: Any = MethodSpec.parse("tpe:initial=5").build(
         Problem(space, (Metric("loss", ""),)), np.random.default_rng(0)

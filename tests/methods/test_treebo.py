@@ -193,7 +193,7 @@ def test_wrong_options_are_refused(spec: str, said: str) -> None:
 
 
 def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is() -> None:
-    """Of every third evaluation it is missing."""
+    """Every third evaluation lacks it."""
     metrics = (Metric("loss", ""), Metric("auc", ""))
     bound = Bound(metrics[1], 0.5, upper=True)
     problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (metrics[0],), (bound,))
