@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nasbench.results import plugins
 from nasbench.results.curves import Array, Curves
 from nasbench.results.errors import StoreError
 from nasbench.results.hypervolumes import Front, losses
-from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
+from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score, values_of
 from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
@@ -69,17 +68,6 @@ def select(
     return [(store, f) for store, f in selected if f.setup.protocol == (protocol or protocols[0])]
 
 
-def _values(score: Score, incumbents: Incumbents) -> Array | None:
-    """What a score says of incumbents. Raises StoreError, with its name, if a third party's fails."""
-    if type(score).__module__.startswith("nasbench."):
-        return score.values(incumbents)
-    with plugins.errors_named(f"score {score.name!r} fails"):
-        values = score.values(incumbents)
-        if values is not None and np.shape(values) != incumbents.observed.shape:
-            raise ValueError(f"it has values of shape {np.shape(values)} for {len(incumbents.observed)} rows")
-    return values
-
-
 def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
     """The runs of single reference networks, shown with the searches for orientation: one entry per protocol."""
     by_protocol: dict[str, list[tuple[Store, Fragment]]] = {}
@@ -93,13 +81,12 @@ def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
 def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) -> Curves:
     """Reads the runs of some fragments (`select`); a run that is in two of them counts once.
 
-    It is that of the store rather than that of an archive, and that of a fragment without failed runs, if there is one.
+    It is that of a store rather than that of an archive, and of several one that has not failed.
 
     Raises StoreError if none is readable.
     """
-    fragments = sorted(
-        fragments, key=lambda found: (isinstance(found[0], Archive), any(run.failure for run in found[1].runs))
-    )
+    fragments = sorted(fragments, key=lambda found: isinstance(found[0], Archive))
+    sound = {(type(store), f.setup.id, run.seed) for store, f in fragments for run in f.runs if not run.failure}
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}.values()
     of_scores = dict.fromkeys(column for s in scores for column in s.columns)
@@ -122,13 +109,13 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         if union := unions.get(place):
             columns |= _by_union(columns, f, union)
         incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
-        worth = {s.name: values for s in scores if (values := _values(s, incumbents)) is not None}
+        worth = {s.name: values for s in scores if (values := values_of(s, incumbents)) is not None}
         rows = _Read(columns, incumbents, worth)
         known_scores.append(set(worth))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
         _learn(settings.setdefault(place, {"bench": place[0], "constraint": place[1]}), f.setup)
         for run, span in f.spans():
-            if (f.setup.id, run.seed) in runs:
+            if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
                 continue
             part = _Run.of(rows, span, f.setup)
             dense.add(part)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from nasbench.results import plugins
 from nasbench.results.errors import StoreError
 from nasbench.results.scores.average import Average
 from nasbench.results.scores.mean import Mean
 from nasbench.results.scores.observed import Observed
-from nasbench.results.scores.score import Incumbents, Score
+from nasbench.results.scores.score import Array, Incumbents, Score
 from nasbench.results.scores.share import Share
 from nasbench.results.scores.unseen import Unseen
 
@@ -35,6 +37,7 @@ __all__ = [
     "Score",
     "names",
     "score_of",
+    "values_of",
 ]
 
 
@@ -56,3 +59,14 @@ def score_of(name: str) -> Score:
     if score.name != name:
         raise StoreError(f"score {name!r} calls itself {score.name!r}: its entry point and its name must agree")
     return score
+
+
+def values_of(score: Score, incumbents: Incumbents) -> Array | None:
+    """What a score says of incumbents. Raises StoreError, with its name, if a third party's fails."""
+    if type(score).__module__.startswith("nasbench."):
+        return score.values(incumbents)
+    with plugins.errors_named(f"score {score.name!r} fails"):
+        values = score.values(incumbents)
+        if values is not None and np.shape(values) != incumbents.observed.shape:
+            raise ValueError(f"it has values of shape {np.shape(values)} for {len(incumbents.observed)} rows")
+    return values
