@@ -6,8 +6,8 @@ Functions after a protocol take any benchmark, and say what holds for one withou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -20,24 +20,16 @@ from nasbench.benchmarks.fidelity import spans
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.foreign import placed
+from nasbench.benchmarks.spaces.foreign import errors_named
 from nasbench.benchmarks.training.faults import DeviceLost
 
 MOST_OBJECTIVES = 3
 """Largest number of objectives: up to it hypervolumes are computed exactly and at once."""
 
 
-@contextmanager
-def _answering(benchmark: Benchmark, what: str) -> Iterator[None]:
-    """Names the benchmark, which may be a third party's, in what it raises; a UsageError passes."""
-    try:
-        yield
-    except (UsageError, DeviceLost):
-        raise
-    except (Exception, SystemExit) as error:
-        raise UsageError(
-            f"benchmark {benchmark.name} fails when it is asked for its {what}: {placed(error)}"
-        ) from error
+def _answering(benchmark: Benchmark, what: str) -> AbstractContextManager[None]:
+    """Names the benchmark, which may be a third party's, in what it raises."""
+    return errors_named(f"benchmark {benchmark.name} fails when it is asked for its {what}", DeviceLost)
 
 
 @runtime_checkable

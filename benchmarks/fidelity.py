@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
-_HIGHEST = 10**9
+HIGHEST = 10**9
 """Largest value of an axis."""
 
 
@@ -84,7 +84,7 @@ class Fidelity:
         """
         self.axes: tuple[Axis, ...] = (Axis(name, unit, tuple(values), continuable), *beside)
         for axis in self.axes:
-            are_levels = all(type(value) is int and 0 < value <= _HIGHEST for value in axis.values)
+            are_levels = all(type(value) is int and 0 < value <= HIGHEST for value in axis.values)
             if not axis.values or not are_levels or sorted(set(axis.values)) != [*axis.values]:
                 raise UsageError(f"the values of {axis.name} are no ascending integers from 1 to 10⁹: {axis.values}")
 

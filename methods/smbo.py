@@ -31,8 +31,8 @@ class Smbo(Method):
     Options:
         candidates: random configurations per proposal, of which the best predicted is proposed.
         explore: probability of a random proposal, in [0, 1].
-        initial: random configurations before the model is used; they count when they
-            are told, so several workers begin with more; with 0, until the first one is told.
+        initial: random configurations before the model is used; they count when they are told, so several workers begin
+            with more; with 0, until the first one is told.
         buckets: number of features, into which the words that describe a configuration are hashed.
         alpha: strength of the ridge penalty, above 0.
         pending: ignored, or bad: a pending evaluation counts as the worst of the observations until it is told.

@@ -53,6 +53,20 @@ def foreign() -> Iterator[None]:
 
 
 @contextmanager
+def errors_named(what: str, *passing: type[BaseException]) -> Iterator[None]:
+    """Raises an error, or an exit, of third-party code as a UsageError that begins with `what`.
+
+    A UsageError, which is written for the user, and errors of the `passing` types pass.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if isinstance(error, (UsageError, *passing)):
+            raise
+        raise UsageError(f"{what}: {placed(error)}") from error
+
+
+@contextmanager
 def cleaned() -> Iterator[None]:
     """Sends all output of this block to standard error, without control codes for the terminal."""
     stream = cast(TextIO, _Cleaned(sys.stderr)) if sys.stderr else None  # None: it is closed, nothing is printed
@@ -188,18 +202,17 @@ def _limited() -> Iterator[None]:
 @contextmanager
 def _restored() -> Iterator[None]:
     """Restores the working directory, to which paths of the user refer, and how NumPy treats floating-point errors."""
-    folder, numpy = None, sys.modules.get("numpy")
-    errors = numpy.geterr() if numpy else {}
+    folder = "."
     with suppress(OSError):  # it has been removed
         folder = os.getcwd()
+    errors = sys.modules["numpy"].geterr() if "numpy" in sys.modules else _DEFAULTS
     try:
         yield
     finally:
         with suppress(OSError):
-            os.chdir(folder or ".")
-        numpy = sys.modules.get("numpy")
-        if numpy is not None and numpy.geterr() != (errors := errors or _DEFAULTS):
-            numpy.seterr(**errors)
+            os.chdir(folder)
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].seterr(**errors)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.benchmarks.fidelity import HIGHEST
 from nasbench.benchmarks.metrics import LARGEST, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import Problems, UsageError
@@ -248,7 +249,7 @@ def _levels_in(
     if not any(entry.get("curve") for entry in facts["metric"]):
         raise UsageError(f"{spec} has a column of epochs, and no metric with curve = true")
     epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
-    bad = pd.Series(~((epochs > 0) & (epochs <= 10**9) & (epochs == np.floor(epochs))))
+    bad = pd.Series(~((epochs > 0) & (epochs <= HIGHEST) & (epochs == np.floor(epochs))))
     if bad.any():
         raise UsageError(f"{facts['epoch']} of {data} is not an epoch (1, 2, …) in row {row_of(bad)}")
     levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import AsSupernet
-from nasbench.benchmarks.spaces.foreign import interrupts_noted, placed
+from nasbench.benchmarks.spaces.foreign import errors_named, interrupts_noted
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedSetup, expand
 from nasbench.cli.engine.suites import Shard, Suite
@@ -37,7 +37,7 @@ class Session:
 
     def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
         """Computes and stores the missing runs; yields the records of newly stored runs, as they come."""
-        with interrupts_noted(), _named(executor):
+        with interrupts_noted(), _guard(executor):
             yield from executor.execute(Work(self.store, self.to_do))
 
     def outcome(self) -> tuple[list[tuple[PlannedSetup, RunRecord]], int]:
@@ -48,18 +48,12 @@ class Session:
         return failures, sum(seed not in runs for _, runs, seed in requested)
 
 
-@contextmanager
-def _named(executor: Executor) -> Iterator[None]:
+def _guard(executor: Executor) -> AbstractContextManager[None]:
     """Names a third party's executor in what it raises."""
-    try:
-        yield
-    except (UsageError, StoreError, OSError):
-        raise
-    except Exception as error:
-        kind = type(executor)
-        if kind.__module__.startswith("nasbench."):
-            raise
-        raise UsageError(f"executor {kind.__name__} fails: {placed(error)}") from error
+    kind = type(executor)
+    if kind.__module__.startswith("nasbench."):
+        return nullcontext()
+    return errors_named(f"executor {kind.__name__} fails", StoreError, OSError)
 
 
 def begin(

@@ -225,10 +225,7 @@ class _Reader:
             (self._method("labels", spec, suite), self._typed("labels", short, str)) for spec, short in labels.items()
         ]
         for _, short in known:
-            try:
-                check_label(short)
-            except StoreError as error:
-                self._fail("labels", error)
+            self._parse("labels", check_label, short)
         suite = replace(suite, labels=tuple(known))
         names = Counter(dict(known).get(spec, spec) for spec in {s.label for grid in suite.grids for s in grid.methods})
         if twice := [name for name, number in names.items() if number > 1]:
@@ -278,7 +275,7 @@ class _Reader:
     def _parse(self, key: str, parse: Callable[[Any], T], value: Any) -> T:
         try:
             return parse(value)
-        except UsageError as error:
+        except (UsageError, StoreError) as error:
             self._fail(key, error)
 
     def _fail(self, key: str, problem: object) -> NoReturn:
