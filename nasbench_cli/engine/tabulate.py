@@ -348,7 +348,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
         facts["space"] = ListedSpace.table_kind
     elif benchmark.space.table_kind:
         facts["space"] = benchmark.space.table_kind
-    lines = _lines(facts)
+    lines = _lines({key: value for key, value in facts.items() if value != ""})  # an import refuses empty ones
     for h in flat.hyperparameters:
         assert not isinstance(h, Float | Integer)
         entry: dict[str, Any] = {"name": h.name, "kind": h.kind.partition(",")[0], "values": list(h.values)}
