@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -52,8 +53,9 @@ class Metric:
 
 
 def sounds_held_out(name: str) -> bool:
-    """Whether a name suggests held-out data: `ori-test`, `Test`, `holdout`."""
-    return any(word in name.lower() for word in ("test", "holdout", "hold-out", "held"))
+    """Whether a name suggests held-out data: `ori-test`, `valTest`, `holdout`; `latest_loss` and `shield` do not."""
+    words = [word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)]
+    return "hold-out" in name.lower() or any(word.startswith(("test", "holdout", "held")) for word in words)
 
 
 class Values(Mapping[str, float]):

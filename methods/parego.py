@@ -55,7 +55,8 @@ class ParEGO(Method):
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
         by = str(options["by"])
-        reason = learner(by, "parego").misfit(_scalarised(problem), {})
+        learner(by, "parego")
+        reason = MethodSpec(by).misfit(_scalarised(problem))
         return f"searches by {by}, which {reason}" if reason else super().misfit(problem, options)
 
     @classmethod

@@ -82,7 +82,8 @@ class WarmStart(Method):
             allowed = ", ".join((*EXPERTS, _OTHER_TASKS, *known))
             return f"cannot begin with the knowledge {begins!r} there; allowed: {allowed}"
         by = str(options["by"])
-        reason = learner(by, "warm-start").misfit(problem, {})
+        learner(by, "warm-start")
+        reason = MethodSpec(by).misfit(problem)
         return f"continues with {by}, which {reason}" if reason else super().misfit(problem, options)
 
     @classmethod

@@ -230,6 +230,10 @@ def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple
         if len(named) < len(matches):
             raise UsageError(f"two columns are called {column} with the same number there (metric {entry['name']})")
         epochs = tuple(sorted(named))
+        if epochs[-1] > HIGHEST:
+            raise UsageError(
+                f"{named[epochs[-1]]} (metric {entry['name']}, says {spec}): no epoch is above {HIGHEST:,}"
+            )
         levels.add(epochs)
         entry["columns"] = [named[epoch] for epoch in epochs]
         entry["column"] = entry["columns"][-1]

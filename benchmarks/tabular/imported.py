@@ -77,6 +77,8 @@ class TableData:
     """See `Benchmark.search_space`."""
     left_out: int = 0
     """Trainings in the file that lack a value of the objective, of configurations that have others."""
+    levels_left_out: tuple[int, ...] = ()
+    """Levels in the file that are no levels of the table, because a training lacks a value of the objective there."""
 
 
 class ImportedTable(TabularBenchmark, blockwise=True):
@@ -133,7 +135,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         if upto == self.fidelity.highest:
             return self._with_curve(super().measure(configuration, seed, upto, state), configuration, seed, place)
         row = self.space.index(configuration)
-        repetition = seed % self.repetition_count(configuration)
+        repetition = seed % self._count_at(place, configuration)
         values = dict(zip(self.places, self.values[row, repetition].tolist(), strict=True))
         there = dict(zip(self.recorded, self.curves[row, repetition, place].tolist(), strict=True))
         share = upto.work / self.fidelity.highest.work
@@ -148,6 +150,13 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         if not math.isfinite(values[self.objective.name]):
             return Evaluation({}, cost if math.isfinite(cost) else 0.0, self._absent, self._absence)
         return self._with_curve(Evaluation(values, cost), configuration, seed, place)
+
+    def _count_at(self, place: int, configuration: Configuration) -> int:
+        """The number of repetitions at level number `place`: of trainings that are continued it is that at the end."""
+        if self.fidelity is None or self.fidelity.continuable:
+            return self.repetition_count(configuration)
+        objectives = self.curves[self.space.index(configuration), :, place, self.recorded.index(self.objective.name)]
+        return int(np.isfinite(objectives).sum()) or self.repetitions
 
     def _with_curve(self, evaluation: Evaluation, configuration: Configuration, seed: int, place: int) -> Evaluation:
         """An evaluation with the curve of the drawn repetition, up to level number `place` of the ladder."""
@@ -166,13 +175,14 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         the recorded one, or a share of the full cost if it has no curve.
         """
         recorded, cost = self.recorded, self.column(self._facts["cost"])
-        place, last = self.fidelities.index(epochs), self.fidelities[-1]
+        assert self.fidelity is not None
+        axis, place, last = self.fidelity.axes[0].name, self.fidelities.index(epochs), self.fidelities[-1]
         kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.split is None]
 
         def metric_at(metric: Metric) -> Metric:
             if metric is self.metrics[cost]:
-                share = "cost" if metric.name in recorded else f"{epochs}/{last} of the cost"
-                return replace(metric, description=f"{share} of {epochs if metric.name in recorded else 'all'} epochs")
+                said = f"cost at {axis} {epochs}" if metric.name in recorded else f"{epochs}/{last} of the full cost"
+                return replace(metric, description=said)
             if metric.name not in recorded or metric.epoch is None:
                 return metric
             return replace(metric, name=f"{metric.name.rpartition('@')[0]}@{epochs}", epoch=epochs)

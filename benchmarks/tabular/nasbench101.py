@@ -23,7 +23,8 @@ from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
+from nasbench.benchmarks.spaces.nasbench101 import EDGES, ListedCells, compact, point_of
+from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES
 from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.imported import TableData
@@ -141,6 +142,9 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
         points = np.array([compact(point_of(adjacency, names.split(","))) for adjacency, names in cells], np.int8)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+    edges = points[:, : len(EDGES)].sum(axis=1)
+    if edges.max() > MOST_EDGES:
+        raise UsageError(f"{path} has a cell of {edges.max()} edges: one of NAS-Bench-101 has at most {MOST_EDGES}")
     points, rows = np.unique(points, axis=0, return_inverse=True)
     if len(points) < len(cells):
         raise UsageError(f"{path} has one cell written in two ways: {len(cells):,} ways to write {len(points):,} cells")
@@ -154,7 +158,8 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     curves[row, number, level] = np.stack(measured, axis=1)
     values = np.full((*curves.shape[:2], len(_MEASURED) + 1), np.nan)
     last = level == len(levels) - 1
-    values[row[last], number[last]] = np.stack([*measured, numbers[:, 3] / 1e6], axis=1)[last]
+    values[row[last], number[last], :-1] = np.stack(measured, axis=1)[last]
+    values[row, :, -1] = numbers[:, 3, None] / 1e6
     top = int(levels[-1])
     metrics = (
         Metric(f"valid-error@{top}", "%", description="100 - validation accuracy", split="valid", epoch=top),

@@ -56,6 +56,8 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     try:
         with bz2.open(path) as file:
             raw = load_plain(file)
+    except MemoryError:
+        raise UsageError(f"{path} does not fit into memory, or is damaged") from None
     except (
         OSError,
         EOFError,
@@ -65,6 +67,8 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         AttributeError,
         IndexError,
         KeyError,
+        TypeError,
+        OverflowError,
     ) as error:
         raise UsageError(f"{path} is damaged, or not a file of NATS-Bench: {str(error)[:160]}") from None
     source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest_of(path)}"

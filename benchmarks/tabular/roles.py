@@ -14,7 +14,7 @@ import pandas as pd
 
 from nasbench.benchmarks.tabular.meaning import Meaning, meaning_of, split_of
 from nasbench.benchmarks.tabular.specification import PLACE
-from nasbench.benchmarks.tabular.table import Array
+from nasbench.benchmarks.tabular.table import MOST_REPETITIONS, Array
 
 FEW = 20
 """Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
@@ -113,7 +113,11 @@ def roles_of(columns: Sequence[Column]) -> Roles:
         why = _useless(column)
         if why:
             roles.left_out.append((column.name, why))
-        elif column.meaning == "repetition" and roles.repetition is None and column.distinct <= 255:
+        elif column.meaning == "repetition" and column.distinct > MOST_REPETITIONS:
+            roles.left_out.append((column.name, f"more than {MOST_REPETITIONS} repetitions"))
+        elif column.meaning == "repetition" and roles.repetition is not None:
+            roles.left_out.append((column.name, f"{roles.repetition.name} numbers the repetitions already"))
+        elif column.meaning == "repetition":
             roles.repetition = column
         elif column.meaning == "epoch" and roles.epoch is None and _counts(column):
             roles.epoch = column

@@ -117,8 +117,8 @@ def check(name: str, share: float, seed: int | None) -> int:
                 reasons[found.why] += 1
             else:
                 different += 1
-                setup, why = found.setup, f" ({found.why})" if found.why else ""
-                click.echo(f"DIFFERENT  {setup.method} on {setup.bench}, {setup.constraint}, seed {found.seed}{why}")
+                why = f" ({found.why})" if found.why else ""
+                click.echo(f"DIFFERENT  {found.setup.title}, seed {found.seed}{why}")
     click.echo(f"{count(same, 'run')} computed again with the same bits, {different} with others")
     for why, number in reasons.most_common():
         click.echo(f"{count(number, 'run')} not computed: {why}")

@@ -7,31 +7,31 @@ import click
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
 from nasbench.results.store.fragment import RunRecord
+from nasbench.results.store.trajectory import Setup
 
 MOST_LINES = 24
 """Largest number of printed lines of a list; the others are counted."""
 
 
-def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
+def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
     """Prints failures on standard error: one line per run that stopped, one line per setup with failed evaluations.
 
     Args:
-        failures: method, benchmark, constraint and record of each run with a failure.
+        failures: the setup and the record of each run with a failure.
     """
-    stopped = [failure for failure in failures if failure[3].failure]
-    for method, bench, constraint, record in stopped[:MOST_LINES]:
-        where = f"{method} on {bench}, {constraint}, seed {record.seed}"
-        click.echo(f"failed: {where}: stopped: {record.first_reason}", err=True)
+    stopped = [(setup, record) for setup, record in failures if record.failure]
+    for setup, record in stopped[:MOST_LINES]:
+        click.echo(f"failed: {setup.title}, seed {record.seed}: stopped: {record.first_reason}", err=True)
     if len(stopped) > MOST_LINES:
         click.echo(f"… and {count(len(stopped) - MOST_LINES, 'more run')} that stopped", err=True)
-    setups: dict[tuple[str, str, str], list[RunRecord]] = {}
-    for method, bench, constraint, record in failures:
+    setups: dict[str, list[RunRecord]] = {}
+    for setup, record in failures:
         if not record.failure:
-            setups.setdefault((method, bench, constraint), []).append(record)
-    for (method, bench, constraint), records in list(setups.items())[:MOST_LINES]:
+            setups.setdefault(setup.title, []).append(record)
+    for title, records in list(setups.items())[:MOST_LINES]:
         evaluations = sum(record.failed_evaluations for record in records)
         click.echo(
-            f"failed: {method} on {bench}, {constraint}: {count(evaluations, 'failed evaluation')} in "
+            f"failed: {title}: {count(evaluations, 'failed evaluation')} in "
             f"{count(len(records), 'run')}, seed {records[0].seed} first: {records[0].first_reason}",
             err=True,
         )

@@ -133,7 +133,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
         click.echo(f"notice: none of these runs has an evaluation: {why}", err=True)
     say_notices(session.store)
     failures, absent = session.outcome()
-    say_failures([(p.setup.method, p.setup.bench, p.setup.constraint, record) for p, record in failures])
+    say_failures([(p.setup, record) for p, record in failures])
     if absent:
         are = "is" if absent == 1 else "are"
         click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again", err=True)
@@ -147,9 +147,7 @@ def _say_plan(missing: list[tuple[PlannedSetup, list[int]]]) -> None:
         for p, seeds in missing:
             cached = len(p.seeds) - len(seeds)
             state = "(cached)" if not seeds else f"{cached} (cached), {len(seeds)} to run" if cached else "to run"
-            click.echo(
-                f"{p.setup.method} on {p.setup.bench}, {p.setup.constraint}: {count(len(p.seeds), 'run')}, {state}"
-            )
+            click.echo(f"{p.setup.title}: {count(len(p.seeds), 'run')}, {state}")
     state = f"{wanted - todo:,} (cached), {todo:,} to run" if todo else "all (cached)"
     click.echo(f"{count(wanted, 'run')} in {count(len(missing), 'setup')}: {state}")
 

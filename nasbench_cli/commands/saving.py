@@ -37,6 +37,13 @@ def save_table(table: imported.TableData) -> None:
             "other repetitions",
             err=True,
         )
+    if out := table.levels_left_out:
+        named = ", ".join(map(str, out[:5])) + ", …" * (len(out) > 5)
+        click.echo(
+            f"notice: the table has no level at {table.counted[0]} {named}: not every training with a value of "
+            f"{table.metrics[0].name} has one there",
+            err=True,
+        )
     if before not in ("", imported.open_imported(table.name).checksum):
         click.echo(f"notice: it replaces an earlier {table.name}: runs on that table are stale now", err=True)
 

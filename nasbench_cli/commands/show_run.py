@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from operator import methodcaller
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from nasbench.results import Store
 
 
 @click.command("show-run", cls=Command)
-@click.argument("store", type=click.Path())
+@click.argument("store", type=click.Path(path_type=Path))
 @click.argument("method")
 @click.argument("bench")
-@click.argument("seed")
+@click.argument("seed", type=click.IntRange(min=0))
 @click.option("--constrain", metavar="CONSTRAINT", help="Constraint of the run, if the store has several.")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Also draw the network of the incumbent.")
 @click.option(
@@ -31,33 +30,32 @@ from nasbench.results import Store
 )
 @takes_data_dir
 def show_run(
-    store: str, method: str, bench: str, seed: str, constrain: str | None, svg: Path | None, page: Path | None
+    store: Path, method: str, bench: str, seed: int, constrain: str | None, svg: Path | None, page: Path | None
 ) -> None:
     """Show one run of a store: the steps of its incumbent, its share of feasible evaluations, and its time."""
     from nasbench.results.report.files import refuse_inside, refuse_other, write_single
-    from nasbench.results.report.single_run import describe, incumbent
+    from nasbench.results.report.single_run import describe, find_runs, incumbent
 
-    if not re.fullmatch("[0-9]{1,18}", seed):
-        raise UsageError(f"a seed is an integer, 0 or more, not {seed[:30]!r}")
     wanted = constrain if constrain in (None, "none") else label(parse_constraints([constrain]))
     if svg is not None and page is not None and svg.absolute() == page.absolute():
         raise UsageError(f"--svg and --page both name {svg}: give them two files")
-    run = Store.open(Path(store)), method_label(method), bench, wanted, int(seed)
+    opened = Store.open(store)
     for path, beginning in ((svg, b"<?xml"), (page, b"<!DOCTYPE html>")):
         if path is not None:
-            refuse_inside(path, run[0])
+            refuse_inside(path, opened)
             refuse_other(path, methodcaller("startswith", beginning))
+    runs = find_runs(opened, method_label(method), bench, wanted, seed)
     if svg is not None:
         from nasbench.results.display.plots import render
 
-        write_single(svg, render(incumbent(*run), "svg"))
+        write_single(svg, render(incumbent(runs[0]), "svg"))
     if page is not None:
         from nasbench.results.report.page import single
 
-        write_single(page, single.write(*run).encode())
+        write_single(page, single.write(opened, runs).encode())
     try:
-        click.echo(describe(*run))
+        click.echo(describe(opened, runs))
     finally:
-        say_notices(run[0])  # such as of a damaged file that was set aside, perhaps with this run
+        say_notices(opened)  # such as of a damaged file that was set aside, perhaps with this run
     for path in filter(None, (svg, page)):
         click.echo(f"written: {path}")

@@ -104,7 +104,7 @@ def print_status(folder: Path, as_json: bool) -> None:
     states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing requested"
     click.echo(f"\n{count(len(setups), 'setup')}: {states}; contents sha256:{digest}")
     say_notices(store)
-    say_failures([(c.setup.method, c.setup.bench, c.setup.constraint, run) for c in setups for run in c.failed])
+    say_failures([(c.setup, run) for c in setups for run in c.failed])
     _say_finish(setups, folder)
 
 

@@ -143,9 +143,9 @@ def _check_results(archive: Archive, stores: Sequence[Store]) -> None:
             for mine, other in zip(ours[i].get(seed, found[seed]), found[seed], strict=True):
                 if not np.array_equal(mine, other, equal_nan=True):
                     raise UsageError(
-                        f"{archive.folder} has another result of {setup.method} on {setup.bench}, {setup.constraint}, "
-                        f"seed {seed}, than a store or archive beside it, by the same version: give the method another "
-                        "name or another version, or leave the archive out"
+                        f"{archive.folder} has another result of {setup.title}, seed {seed}, than a store or "
+                        "archive beside it, by the same version: give the method another name or another version, or "
+                        "leave the archive out"
                     )
 
 

@@ -43,9 +43,9 @@ class Batch:
     @property
     def where(self) -> str:
         """The runs in words, for messages."""
-        setup, seeds = self.planned.setup, self.seeds
+        seeds = self.seeds
         named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-        return f"{setup.method} on {setup.bench}, {setup.constraint}, {named},"
+        return f"{self.planned.setup.title}, {named},"
 
     @property
     def workers(self) -> int:
@@ -173,7 +173,7 @@ def _run(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Tr
 
 def _compute_live(planned: PlannedSetup, seed: int, journals: Path, is_stored: Callable[[int], bool]) -> Computed:
     setup = planned.setup
-    identity, who = setup.run_id(seed), f"{setup.method} on {setup.bench}, seed {seed}"
+    identity, who = setup.run_id(seed), f"{setup.title}, seed {seed}"
     try:
         journal = Journal(journals / f"{identity}.jsonl", identity)
     except Interrupted:
@@ -185,7 +185,7 @@ def _compute_live(planned: PlannedSetup, seed: int, journals: Path, is_stored: C
         if is_stored(seed):  # by another command, while this one had other work or waited for the journal
             forget(journals / f"{identity}.jsonl")
             return Computed([], notices)
-        with notices_about(f"{setup.method} on {setup.bench}, {setup.constraint}, seed {seed}"):
+        with notices_about(who):
             trajectory = _run(planned, seed, journal)
     except Diverged as error:
         return Computed([], [*notices, f"{who}, cannot be resumed: {error}; {journal.advice}"])

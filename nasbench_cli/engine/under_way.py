@@ -33,7 +33,7 @@ def described(runs: Iterable[Begun], most: int) -> list[str]:
 def _line(run: Begun) -> str:
     """Progress of a run, its incumbent, and the remaining time at the same speed."""
     setup, setting = run.setup, run.setup.setting
-    where = f"{setup.method} on {setup.bench}, {setup.constraint}, seed {run.seed} (partial)"
+    where = f"{setup.title}, seed {run.seed} (partial)"
     if not run.records:
         return f"{where}: no evaluation has finished"
     of = f" of {setup.evals}" if setup.evals is not None and run.spent == len(run.records) else ""

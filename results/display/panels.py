@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Panel:
     series: tuple[Series, ...]
     limits: tuple[float, float]
     """Limits of the y axis, the lower end first."""
+    _: KW_ONLY
     log: bool = False
     """Whether the y axis is logarithmic."""
     xlog: bool = False

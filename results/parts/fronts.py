@@ -13,10 +13,9 @@ from nasbench.results.display.numbers import constraint_name, fixed
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.hypervolumes import losses
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import Part, Subject, rows_of
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface, quality
-from nasbench.results.store.fragment import Torn
 from nasbench.results.store.trajectory import MEAN_OF
 
 Runs = dict[tuple[int, int, int], Array]
@@ -53,9 +52,8 @@ def _runs(subject: Subject) -> Runs:
         if place is None or not f.setup.objectives or not f.setup.setting.front:
             continue
         columns = [f"metric.{MEAN_OF}{name}" for name in f.setup.objectives]
-        try:
-            table = f.whole(["seed", "status", "score_feasible", *columns])
-        except Torn:  # a notice was given when the curves were read
+        table = rows_of(f, ["seed", "status", "score_feasible", *columns])
+        if table is None:
             continue
         values = np.stack([table[column].to_numpy() for column in columns], axis=1)
         feasible = table["score_feasible"].fill_null(False).to_numpy(zero_copy_only=False)
@@ -140,7 +138,7 @@ def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
     if scales[0][2]:  # of a metric that is maximised, losses ascend where values descend
         x, bound = x[::-1], bound[::-1]
         series = [replace(s, y=s.y[::-1]) for s in series]
-    return Panel(title, names[0], names[1], x, tuple(series), limits, is_log, scales[1][2], bound=bound, place=place)
+    return Panel(title, names[0], names[1], x, tuple(series), limits, log=is_log, bound=bound, place=place)
 
 
 def _in_units(values: Array, scale: tuple[str, str, bool, bool]) -> Array:

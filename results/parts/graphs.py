@@ -13,7 +13,7 @@ import numpy as np
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.numbers import constraint_name
 from nasbench.results.parts import networks
-from nasbench.results.parts.part import Drawn, Part, Subject
+from nasbench.results.parts.part import Drawn, Part, Subject, rows_of
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 
@@ -122,9 +122,8 @@ def _are_networks(f: Fragment) -> bool | None:
 
 def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
     """The best feasible, fully trained network of a fragment and its loss; None if there is none."""
-    try:
-        table = f.whole(["configuration", "objective", "feasible"])
-    except Torn:  # a notice was given when the curves were read
+    table = rows_of(f, ["configuration", "objective", "feasible"])
+    if table is None:
         return None
     losses = f.setup.sign * table["objective"].to_numpy()
     losses = np.where(table["feasible"].to_numpy(), losses, np.nan)

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.store.fragment import Torn
+from nasbench.results.parts.part import Part, Subject, rows_of
 
 _MOST = 1000  # evaluations per setting; more change little and take long
 _FEWEST = 50
@@ -120,9 +119,8 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
     """For each benchmark and constraint: choices and objectives of evenly selected, feasible full evaluations."""
     tables: dict[tuple[str, str], list[pa.Table]] = {}
     for _, f in subject.fragments:
-        try:
-            table = f.whole(["configuration", "objective", "feasible"])
-        except Torn:  # a notice was given when the curves were read
+        table = rows_of(f, ["configuration", "objective", "feasible"])
+        if table is None:
             continue
         table = table.set_column(1, "objective", pc.multiply(table["objective"], f.setup.sign))
         tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))

@@ -15,12 +15,11 @@ from nasbench.results.display.numbers import constraint_name, fixed, intervals
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError, nearest
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import Part, Subject, rows_of
 from nasbench.results.scores.metric import name_in
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface
 from nasbench.results.statistics.targets import jackknife
-from nasbench.results.store.fragment import Torn
 
 _LINES = (
     "Line: the median attainment surface. For a value of the first metric it tells the value of the second that half "
@@ -82,9 +81,8 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
             continue
         if columns[0] == columns[1]:
             raise StoreError(f"{metrics[0]} and {metrics[1]} are one metric of {f.setup.bench}: name two")
-        try:
-            table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
-        except Torn:  # a notice was given when the curves were read
+        table = rows_of(f, ["seed", "feasible", *(f"metric.{column}" for column in columns)])
+        if table is None:
             continue
         values = np.stack([table[f"metric.{column}"].to_numpy() for column in columns], axis=1)
         kept = table["feasible"].to_numpy() & np.all(np.isfinite(values), axis=1)

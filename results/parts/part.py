@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import pyarrow as pa
+
 from nasbench.results.curves import Curves
 from nasbench.results.display.panels import Chart
 from nasbench.results.display.scene import Scene
@@ -13,7 +15,7 @@ from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import NOTHING, Literature
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
-from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.fragment import Fragment, Torn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +42,14 @@ class Subject:
     def curves(self) -> Curves:
         """The compared runs."""
         return self.comparison.curves
+
+
+def rows_of(fragment: Fragment, columns: list[str], full_only: bool = True) -> pa.Table | None:
+    """A fragment's rows in some columns, of full evaluations only or of all; None if it is damaged."""
+    try:
+        return fragment.whole(columns) if full_only else fragment.table(columns)
+    except Torn:  # a notice was given when the curves were read
+        return None
 
 
 def _no_figures() -> Iterator[Drawn]:

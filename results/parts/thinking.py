@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.store.fragment import Torn
+from nasbench.results.parts.part import Part, Subject, rows_of
 
 
 def part(subject: Subject) -> Part:
@@ -59,9 +58,8 @@ def seconds(subject: Subject) -> dict[str, float]:
     """Method → seconds of its computing time per evaluation: the median over runs of each run's mean."""
     means: dict[str, list[float]] = {}
     for _, fragment in subject.fragments:
-        try:
-            table = fragment.table(["seed", "thinking", "configuration"])
-        except Torn:  # a notice was given when the curves were read
+        table = rows_of(fragment, ["seed", "thinking", "configuration"], full_only=False)
+        if table is None:
             continue
         table = table.filter(pc.is_valid(table["configuration"]))  # without the closing rows of failed runs
         by_run = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()

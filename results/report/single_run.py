@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -25,34 +25,39 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def describe(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:
-    """A stored or unfinished run as text.
+Run: TypeAlias = tuple[Fragment, RunRecord]
+"""A stored or unfinished run, in its fragment."""
 
-    Args:
-        constraint: its label; None if the store has runs of the method on the benchmark under one constraint only.
 
-    Raises StoreError, with the existing names, if there is no such run or several.
-    """
-    runs = found(store, method, bench, constraint, seed)
+def describe(store: Store, runs: Sequence[Run]) -> str:
+    """Some runs of a store as text. Raises StoreError if one is damaged."""
     return "\n\n\n".join(_page(f, record, store.search_log(f, record.seed)) for f, record in runs)
 
 
-def incumbent(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> Figure:
+def incumbent(run: Run) -> Figure:
     """A picture of a run's final incumbent. Raises StoreError if it has none, or if it is not a network."""
-    f, record = found(store, method, bench, constraint, seed)[0]
-    rows = rows_of(f, record)
+    f = run[0]
+    rows = evaluations(run)
     if not rows["feasible"].any():
         raise StoreError(
             f"this run found nothing feasible among its {count(len(rows), 'evaluation')}: there is nothing to draw"
         )
     values = json.loads(_best(rows, f.setup.sign)["configuration"])
     if not networks.is_network(values):
-        raise StoreError(f"a configuration of {bench} is not stored as a graph of layers: there is nothing to draw")
+        raise StoreError(
+            f"a configuration of {f.setup.bench} is not stored as a graph of layers: there is nothing to draw"
+        )
     return networks.draw(values)
 
 
-def found(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> list[tuple[Fragment, RunRecord]]:
-    """The runs that fit, each in its fragment. Raises StoreError, with the existing names, if there is none."""
+def find_runs(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> list[Run]:
+    """The runs of a seed: one for each protocol and version in the store.
+
+    Args:
+        constraint: its label; None if the store has runs of the method on the benchmark under one constraint only.
+
+    Raises StoreError, with the existing names, if there is no such run, or a constraint is needed.
+    """
     fragments = [*store.fragments(), *(run.fragment() for run in under_way(store))]
     if not fragments:
         raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
@@ -80,13 +85,12 @@ def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreEr
 
 def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     setup, setting = fragment.setup, fragment.setup.setting
-    rows = rows_of(fragment, record)
+    rows = evaluations((fragment, record))
     parameters = ", ".join(f"{name}={value}" for name, value in setup.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
     is_partial = isinstance(fragment, MemoryFragment)
     head = [
-        f"{setup.method} on {setup.bench}, {setup.constraint}, seed {record.seed} (run {setup.run_id(record.seed)})"
-        + " (partial)" * is_partial,
+        f"{setup.title}, seed {record.seed} (run {setup.run_id(record.seed)})" + " (partial)" * is_partial,
         f"Budget: {setup.protocol}. Method: version {setup.method_version}{f', {parameters}' if parameters else ''}.",
         f"Under way: {count(record.rows, 'evaluation')} so far."
         if is_partial
@@ -111,9 +115,10 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     return "\n\n".join(_wrapped(part, width) for part in parts)
 
 
-def rows_of(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
-    """The evaluations of a run."""
-    span = next(span for run, span in fragment.spans() if run.seed == record.seed)
+def evaluations(run: Run) -> pd.DataFrame:
+    """The evaluations of a run, one per row. Raises StoreError if they are damaged."""
+    fragment, record = run
+    span = next(span for other, span in fragment.spans() if other.seed == record.seed)
     try:
         rows: pd.DataFrame = fragment.table()[span].to_pandas()
     except Torn as error:
@@ -175,10 +180,8 @@ def _front(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     columns = [front["evaluation"].astype(str), *(front[name].map("{:.6g}".format) for name in values.columns)]
     names = ["evaluation", *(f"{name} [{unit}]" if unit else name for name, unit, _, _ in setting.scales)]
     lines = [[*names, "configuration"], *map(list, zip(*columns, front["configuration"], strict=True))]
-    widths = [max(map(len, column)) for column in zip(*(line[:-1] for line in lines), strict=True)]
-    shown = ["  ".join([*map(str.rjust, line, widths), line[-1]]) for line in lines]
     total = count(len(feasible), "feasible evaluation")
-    yield "\n".join([f"The front of {total}, as observed: {count(len(front), 'evaluation')}", *shown])
+    yield "\n".join([f"The front of {total}, as observed: {count(len(front), 'evaluation')}", *_aligned(lines)])
 
 
 def _steps(steps: pd.DataFrame, setting: Setting) -> str:
@@ -191,11 +194,13 @@ def _steps(steps: pd.DataFrame, setting: Setting) -> str:
             "configuration (what changed)": _changes([json.loads(text) for text in steps["configuration"]]),
         }
     )
-    rows = [list(shown.columns), *shown.to_numpy().tolist()]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    numbers = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))[:-1] for row in rows]
-    left = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    return "\n".join(f"{line[:left]}{row[-1]}" for line, row in zip(numbers, rows, strict=True))
+    return "\n".join(_aligned([list(shown.columns), *shown.to_numpy().tolist()]))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows as lines: all columns are aligned on the right but the last, which is as long as it is."""
+    widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
+    return ["  ".join([*map(str.rjust, row, widths), row[-1]]) for row in rows]
 
 
 def _changes(configurations: list[dict[str, Any]]) -> list[str]:

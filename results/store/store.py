@@ -241,7 +241,7 @@ class Store:
         except (Torn, FileNotFoundError, disk.Irregular) as error:
             reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
         self._notice(
-            f"the search log of {f.setup.method} on {f.setup.bench}, seed {run.seed}, is damaged: {reason}; its run "
+            f"the search log of {f.setup.title}, seed {run.seed}, is damaged: {reason}; its run "
             "is missing now, and the same command computes it anew"
         )
         with suppress(Interrupted):  # a read-only store stays as it is

@@ -216,6 +216,11 @@ class Setup:
     schema: int = SCHEMA_VERSION
 
     @property
+    def title(self) -> str:
+        """Method, benchmark and constraint, for messages."""
+        return f"{self.method} on {self.bench}, {self.constraint}"
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """The user's request, without the versions of data and code."""
         return (

@@ -112,6 +112,16 @@ def test_roles_are_read_from_names_and_values(guessed: Guessed) -> None:
         assert f"#   {name}: " in text
 
 
+def test_a_second_column_that_numbers_repetitions_is_no_hyperparameter(guessed: Guessed) -> None:
+    rows = [f"{lr},{seed},{fold},{lr + seed + fold}" for lr in (1, 2) for seed in (0, 1) for fold in (0, 1)]
+    text = guessed("lr,seed,fold,val_loss\n" + "\n".join(rows) + "\n")
+    assert [h["name"] for h in tomllib.loads(text)["hyperparameter"]] == ["lr"]
+    assert "#   fold: seed numbers the repetitions already" in text
+    assert "? 4 rows repeat a configuration (with seed)" in text
+    many = [f"{i % 2},{seed},{i}" for i, seed in enumerate(range(1000, 1300))]
+    assert "#   seed: more than 255 repetitions" in guessed("lr,seed,val_loss\n" + "\n".join(many) + "\n")
+
+
 def test_curves_are_seen_in_either_form(guessed: Guessed) -> None:
     wide = tomllib.loads(guessed("lr,val_loss_1,val_loss_5,val_loss_20,top1\n1,3,2,1,7\n2,4,3,2,9\n"))
     assert by_name(wide["metric"])["valid-loss@20"] == {

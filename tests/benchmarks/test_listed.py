@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -222,14 +223,45 @@ def test_a_column_per_epoch_gives_the_same_curves(table: Import) -> None:
     frame = curved()
     long = table(frame, LONG)
     expected = {e: [long.at(e).evaluate(long.space.configuration(row), 1) for row in range(4)] for e in (1, 3, 9)}
+    ours = table(*in_wide_form(frame))
+    for epoch, evaluations in expected.items():
+        assert [ours.at(epoch).evaluate(ours.space.configuration(row), 1) for row in range(4)] == evaluations
+
+
+def in_wide_form(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The same table with a column per epoch, and its specification."""
     wide = frame.pivot(index=["lr", "act", "seed"], columns="epoch", values=["error", "time"])
     wide.columns = [f"{name}_{epoch}" for name, epoch in wide.columns]
     rest = frame[frame["epoch"] == 9].set_index(["lr", "act", "seed"])[["test", "size"]]
     spec = LONG.replace('epoch = "epoch"\n', "").replace("curve = true\n", "").replace('"error"', '"error_{epoch}"')
-    spec = spec.replace('name = "time"\n', 'name = "time"\ncolumn = "time_{epoch}"\n')
-    ours = table(wide.join(rest).reset_index(), spec)
-    for epoch, evaluations in expected.items():
-        assert [ours.at(epoch).evaluate(ours.space.configuration(row), 1) for row in range(4)] == evaluations
+    return wide.join(rest).reset_index(), spec.replace('name = "time"\n', 'name = "time"\ncolumn = "time_{epoch}"\n')
+
+
+@pytest.mark.parametrize("is_long", [True, False])
+def test_an_epoch_that_a_training_lacks_is_no_level_and_the_import_says_so(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_long: bool
+) -> None:
+    """Else a good configuration would fail there, at full cost, and a method would never go on with it."""
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+    frame, spec = curved(), LONG
+    hole = (frame["lr"] == 0.1) & (frame["act"] == "relu") & (frame["seed"] == 6) & (frame["epoch"] == 3)
+    frame = frame[~hole]
+    if not is_long:
+        frame, spec = in_wide_form(frame)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "spec.toml").write_text(spec)
+    done = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "spec.toml")
+    assert done.code == 0, done.err
+    assert "no level at epochs 3: not every training with a value of valid-error@9 has one there" in done.err
+    ours = open_table(tomllib.loads(spec)["name"])
+    assert ours.fidelity is not None
+    assert ours.fidelity.levels == (Level(epochs=1), Level(epochs=9))
+    first = [ours.evaluate(ours.space.configuration(row), 1, Level(epochs=1)) for row in range(4)]
+    assert [evaluation.status for evaluation in first] == ["ok"] * 4
+    assert ours.evaluate(ours.space.configuration(0), 1).curve == (
+        first[0].metrics["valid-error@9"],
+        ours.evaluate(ours.space.configuration(0), 1).metrics["valid-error@9"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,6 +284,15 @@ def test_specifications_of_curves_that_do_not_fit_get_one_sentence(
     refused = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "spec.toml")
     assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
     assert message in refused.err
+
+
+def test_an_epoch_beyond_all_levels_is_refused_in_the_name_of_a_column(table: Import) -> None:
+    frame, spec = in_wide_form(curved())
+    frame = frame.rename(columns={"error_9": "error_20000000000", "time_9": "time_20000000000"})
+    with pytest.raises(
+        UsageError, match=r"error_20000000000 \(metric valid-error@9, .*no epoch is above 1,000,000,000"
+    ):
+        table(frame, spec)
 
 
 def test_an_epoch_given_twice_is_refused(table: Import) -> None:

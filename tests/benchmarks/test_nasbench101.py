@@ -267,6 +267,28 @@ def test_a_csv_gives_the_same_table(tmp_path: Path) -> None:
     assert np.allclose(records_.curves, csv.curves, rtol=1e-6)
 
 
+def test_each_level_has_the_repetitions_that_were_trained_to_it(tmp_path: Path) -> None:
+    """Of the first cell one training went to 108 epochs and three to 4; sizes are known all the same."""
+    frame = pd.read_csv(as_csv(tmp_path / "t.csv", CELLS[:3]), dtype={"adjacency": str})
+    frame.loc[[0, 2], ["valid@108", "test@108", "time@108"]] = np.nan
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    save(nasbench101.convert(tmp_path / "t.csv", lambda _: None))
+    table = open_table("nb101")
+    row = table.space.find(CELLS[0])  # type: ignore[attr-defined]
+    for seed in range(6):
+        whole, part = table.evaluate(row, seed), table.evaluate(row, seed, Level(epochs=4))
+        assert whole.metrics["valid-error@108"] == pytest.approx(100 - 100 * numbers(0, 108, 1)[0])
+        assert part.metrics["valid-error@108"] == pytest.approx(100 - 100 * numbers(0, 4, seed % 3)[0], rel=1e-6)
+        assert part.metrics["model_size"] == whole.metrics["model_size"] == 1.0
+        assert list(part.metrics.values()) == list(table.at(4).evaluate(row, seed).metrics.values())
+
+
+def test_a_cell_of_more_than_nine_edges_is_refused(tmp_path: Path) -> None:
+    path = as_csv(tmp_path / "t.csv", [(1,) * 21 + (0,) * 5])
+    with pytest.raises(UsageError, match="a cell of 21 edges: one of NAS-Bench-101 has at most 9"):
+        nasbench101.convert(path, lambda _: None)
+
+
 @pytest.mark.slow
 def test_methods_that_fit_run_on_it(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     path = written(tmp_path / "few.tfrecord", CELLS, (108,))

@@ -105,6 +105,7 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
         "empty.pbz2": b"",
         "other.pbz2": bz2.compress(pickle.dumps([1, 2])),
         "code.pbz2": bz2.compress(pickle.dumps(Foreign())),
+        "huge.pbz2": bz2.compress(b"\x80\x04\x8e" + b"\xff" * 8),  # a text of 2⁶⁴ bytes
         "text.pbz2": bz2.compress(b"not a pickle"),
         "less.pbz2": bz2.compress(pickle.dumps(without)),
     }

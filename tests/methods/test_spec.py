@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from nasbench.benchmarks import Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
 from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings
 from nasbench.benchmarks.spaces.views import AsTokens
-from nasbench.methods import METHODS, MethodSpec, Problem
+from nasbench.methods import METHODS, Method, MethodSpec, Problem
 from nasbench.methods.random_search import RandomSearch
 from tests.conftest import Lend, Printed
 
@@ -105,6 +105,27 @@ def test_what_an_option_means_is_inherited_and_can_be_said_anew() -> None:
     assert description(Child) == "Another line.\n\nMore of it."
     Child.__doc__ = "Another line.\n\nOptions:\n    depth: shallow.\n"
     assert option_meanings(Child)["depth"] == "shallow."
+
+
+@pytest.mark.parametrize("outer", ["parego", "warm-start"])
+def test_the_method_that_another_searches_by_is_asked_with_all_its_options_whether_it_fits(
+    lend: Lend, outer: str
+) -> None:
+    class Deep(Method):
+        learns_from_all = True
+
+        def __init__(self, problem: Problem, rng: Generator, *, depth: int = 3) -> None: ...
+
+        @classmethod
+        def misfit(cls, problem: Problem, options: Mapping[str, Any]) -> str:
+            return f"needs space for a depth of {options['depth']}"
+
+    lend(METHODS, "deep", Deep)
+    spec = MethodSpec.parse(f"{outer}:by=deep" + (",knowledge=good" if outer == "warm-start" else ""))
+    bench = open_benchmark("nb201-cifar10")
+    objectives = tuple(m for m in bench.metrics if m.name in ("x-valid-error@200", "latency"))
+    problem = Problem.of(bench, objectives=objectives if outer == "parego" else ())
+    assert spec.misfit(problem).endswith("deep, which needs space for a depth of 3")
 
 
 def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> None:

@@ -20,9 +20,9 @@ from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
 from nasbench.results import Setup, Store, StoreError, Trajectory
 from nasbench.results.hypervolumes import Front
-from nasbench.results.report.single_run import describe
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli.toys import Spec, Toy
+from tests.results.conftest import described
 
 OBJECTIVES = ("x-valid-error", "latency")
 
@@ -193,7 +193,7 @@ def test_without_a_table_the_front_of_all_runs_counts_and_the_report_says_so(tmp
 
 def test_one_run_is_shown_by_its_front_and_its_shares(tmp_path: Path) -> None:
     frame = nasbench.run("local", "nb201-cifar10", objectives=OBJECTIVES, seeds=1, evals=40, store=tmp_path / "s")
-    text = describe(Store.open(tmp_path / "s"), "local", "nb201-cifar10", None, 0)
+    text = described(Store.open(tmp_path / "s"), "local", "nb201-cifar10", None, 0)
     columns = frame[["metric.x-valid-error@200", "metric.latency"]].to_numpy()
     front = [i for i, own in enumerate(columns) if not any((o <= own).all() and (o < own).any() for o in columns)]
     assert f"The front of 40 feasible evaluations, as observed: {len(front)} evaluations" in text

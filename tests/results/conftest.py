@@ -12,6 +12,7 @@ from nasbench.results import Row, Setting, Setup, Store, Trajectory
 from nasbench.results.curves import Curves
 from nasbench.results.parts.literature import Literature
 from nasbench.results.reading import load, select
+from nasbench.results.report.single_run import describe, find_runs
 from nasbench.results.store.journal import Journal, Record
 from nasbench.results.store.trajectory import to_columns
 
@@ -96,6 +97,11 @@ def filled(store: Store) -> Fill:
         return store
 
     return fill
+
+
+def described(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:
+    """The text of a run."""
+    return describe(store, find_runs(store, method, bench, constraint, seed))
 
 
 def load_all(*stores: Store) -> Curves:

@@ -14,6 +14,7 @@ import nasbench
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.benchmarks.losses import losses as losses_of
 from nasbench.cli.engine import shares
+from nasbench.results.display.panels import Panel
 from nasbench.results.hypervolumes import Front, Scale, losses
 from nasbench.results.parts.fronts import part as fronts_part
 from nasbench.results.parts.importance import importances
@@ -157,33 +158,53 @@ def test_a_run_that_dominates_nothing_by_the_means_has_found_nothing_however_it_
     assert np.isnan([by_seed[1], by_seed[2]]).all()
 
 
-def test_a_maximised_first_objective_ascends_in_charts_and_its_best_are_the_important_ones(filled: Fill) -> None:
-    scales: tuple[Scale, ...] = (("accuracy", "%", True, False), ("time", "", False, False))
-    own = replace(SETTING, scales=scales, front=((90.0, 5.0), (80.0, 2.0), (70.0, 1.0)), maximised=("accuracy",))
-    metrics = ("accuracy", "time", HYPERVOLUME, f"{MEAN_OF}accuracy", f"{MEAN_OF}time")
-    objectives = ("accuracy", "time")
+def _of_two_methods(filled: Fill, scales: tuple[Scale, ...], front: tuple[tuple[float, float], ...]) -> Subject:
+    """Five runs each of two methods; the first objective is drawn from 60 to 89, the second from 1 to 9."""
+    objectives = tuple(name for name, *_ in scales)
+    maximised = tuple(name for name, _, is_maximised, _ in scales if is_maximised)
+    own = replace(SETTING, scales=scales, front=front, maximised=maximised)
+    metrics = (*objectives, HYPERVOLUME, *(MEAN_OF + name for name in objectives))
     rng = np.random.default_rng(0)
     setups = {}
     for method in "ab":
         runs = []
         for seed in range(5):
-            accuracy, time = rng.uniform(60, 89, 60), rng.uniform(1, 9, 60)
-            run = make_run(seed, accuracy.tolist(), scores=[(math.nan, True)] * 60)
-            choices = [f'{{"good": {int(a > 86)}, "poor": {int(a < 62)}}}' for a in accuracy]
-            known = np.column_stack([accuracy, time, np.linspace(0.1, 0.5, 60), accuracy, time])
+            first, second = rng.uniform(60, 89, 60), rng.uniform(1, 9, 60)
+            run = make_run(seed, first.tolist(), scores=[(math.nan, True)] * 60)
+            choices = [f'{{"good": {int(a > 86)}, "poor": {int(a < 62)}}}' for a in first]
+            known = np.column_stack([first, second, np.linspace(0.1, 0.5, 60), first, second])
             runs.append(replace(run, columns=run.columns | {"configuration": np.array(choices), "metrics": known}))
         setups[make_setup(method, setting=own, evals=60, metrics=metrics, objectives=objectives)] = runs
     chosen = select([filled(setups)])
     curves = load(chosen, SHARE)
-    found = Subject(Comparison(curves, 0, (curves.end,)), chosen)
-    part = fronts_part(found)
+    return Subject(Comparison(curves, 0, (curves.end,)), chosen)
+
+
+def _panel(subject: Subject) -> Panel:
+    part = fronts_part(subject)
     assert part is not None
     (panel,) = part.charts[0].panels(41)
+    return panel
+
+
+def test_a_maximised_first_objective_ascends_in_charts_and_its_best_are_the_important_ones(filled: Fill) -> None:
+    scales = (("accuracy", "%", True, False), ("time", "", False, False))
+    found = _of_two_methods(filled, scales, ((90.0, 5.0), (80.0, 2.0), (70.0, 1.0)))
+    panel = _panel(found)
     assert (np.diff(panel.x) > 0).all()
     assert panel.bound is not None
     assert [float(panel.bound[np.searchsorted(panel.x, x)]) for x in (69.0, 85.0)] == [1.0, 5.0]
     ((_, _, _, values),) = importances(found)
     assert values["good"] > 10 * values["poor"]
+
+
+def test_a_maximised_second_objective_has_its_best_on_top_of_linear_axes(filled: Fill) -> None:
+    scales = (("error", "%", False, False), ("profit", "", True, False))
+    panel = _panel(_of_two_methods(filled, scales, ((59.0, 3.0), (70.0, 8.0), (80.0, 9.0))))
+    assert not (panel.log or panel.xlog or panel.best_on_top)  # a place is best if low, and then on top
+    assert panel.limits[0] < panel.limits[1]
+    assert panel.bound is not None
+    assert [float(panel.bound[np.searchsorted(panel.x, x)]) for x in (65.0, 75.0)] == [3.0, 8.0]
 
 
 def test_the_picture_of_a_run_shows_the_best_network_of_a_maximised_first_objective(
@@ -196,5 +217,5 @@ def test_the_picture_of_a_run_shows_the_best_network_of_a_maximised_first_object
     store = filled({make_setup(setting=setting, objectives=("valid-error@1", "time")): [run]})
     drawn = []
     monkeypatch.setattr(single_run.networks, "draw", drawn.append)
-    single_run.incumbent(store, "random", "toy", None, 0)
+    single_run.incumbent(*single_run.find_runs(store, "random", "toy", None, 0))
     assert [values["labels"] for values in drawn] == [["conv1"]]

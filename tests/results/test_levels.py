@@ -12,11 +12,10 @@ from nasbench.results import Row, Trajectory
 from nasbench.results.curves import Curves
 from nasbench.results.parts import graphs
 from nasbench.results.reading import load, select
-from nasbench.results.report.single_run import describe
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
-from tests.results.conftest import SETTING, Fill, make_run, make_setup
+from tests.results.conftest import SETTING, Fill, described, make_run, make_setup
 
 HIGHEST = 9
 
@@ -174,7 +173,7 @@ def lucky(level_of_the_best: int, highest: int = HIGHEST) -> list[Row]:
 def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled: Fill) -> None:
     setting = replace(SETTING, highest=HIGHEST)
     store = filled({make_setup(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
-    page = describe(store, "random", "toy", None, 0)
+    page = described(store, "random", "toy", None, 0)
     assert "Best valid-error@1: 3 % (evaluation 2; oracle 1, regret 2, 200 %)" in page
     steps = page.partition("Incumbent steps")[2].splitlines()[1:4]
     assert [line.split()[:4] for line in steps] == [
@@ -182,7 +181,7 @@ def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled
         ["1", "1", "1", "2"],
         ["2", "2", "9", "3"],
     ]
-    assert "Best valid-error@1: 3 % (evaluation 2; level 3 of 9)" in describe(store, "random", "toy", None, 1)
+    assert "Best valid-error@1: 3 % (evaluation 2; level 3 of 9)" in described(store, "random", "toy", None, 1)
 
 
 def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> None:

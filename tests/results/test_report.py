@@ -15,8 +15,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.display.table import shortened
 from nasbench.results.report import report
 from nasbench.results.report.request import FORMATS, Request
-from nasbench.results.report.single_run import describe
-from tests.results.conftest import FACTS, LITERATURE, Fill, make_run, make_setup
+from tests.results.conftest import FACTS, LITERATURE, Fill, described, make_run, make_setup
 
 QUICK = ("html", "csv", "latex")
 """Without figures in files."""
@@ -359,7 +358,7 @@ def test_a_damaged_run_has_no_page_but_a_sentence(filled: Fill) -> None:
         content[i] ^= 255
     path.write_bytes(content)
     with pytest.raises(StoreError, match="holds no finished run"):
-        describe(store, "a", "toy", None, 0)
+        described(store, "a", "toy", None, 0)
     assert "is set aside" in store.notices[0]
 
 
@@ -474,7 +473,7 @@ def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp
 def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
     failed = make_run(7, [9.0, math.nan, 4.0, 5.0, 3.0], [True, True, True, True, False])
     store = filled({make_setup("a"): [make_run(6, [1.0]), failed]})
-    text = describe(store, "a", "toy", None, 7)
+    text = described(store, "a", "toy", None, 7)
     assert "Best valid-error@1: 4 % (evaluation 3; oracle 1, regret 3, 300 %)" in text
     assert "Feasible: 3 of 5 evaluations (60 %), the first at evaluation 1, after 1 s" in text
     steps = text.partition("Incumbent steps\n")[2].partition("\n\n")[0].splitlines()
@@ -488,12 +487,12 @@ def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
 def test_a_run_that_is_not_there_is_named_with_what_is(filled: Fill) -> None:
     store = filled({make_setup("random", constraint=c): [make_run(0, [1.0])] for c in ("none", "size@0.1")})
     with pytest.raises(StoreError, match=r"no runs of the method 'randm' \(did you mean random\?\); allowed: random"):
-        describe(store, "randm", "toy", None, 0)
+        described(store, "randm", "toy", None, 0)
     with pytest.raises(StoreError, match="no runs of the bench 'tow'"):
-        describe(store, "random", "tow", None, 0)
+        described(store, "random", "tow", None, 0)
     with pytest.raises(StoreError, match=r"several constraints: add one of --constrain 'none'; --constrain 'size@0.1'"):
-        describe(store, "random", "toy", None, 0)
+        described(store, "random", "toy", None, 0)
     with pytest.raises(StoreError, match="no such run with seed 5; its seeds lie in 0 … 0"):
-        describe(store, "random", "toy", "none", 5)
+        described(store, "random", "toy", "none", 5)
     nothing = filled({make_setup("a", bench="other"): [make_run(0, [1.0], [False])]})
-    assert "No feasible evaluation among 1." in describe(nothing, "a", "other", "none", 0)
+    assert "No feasible evaluation among 1." in described(nothing, "a", "other", "none", 0)

@@ -173,7 +173,7 @@ def test_a_drawn_line_is_the_numbers(compared: Store) -> None:
         y = np.exp(rng.normal(size=41)) + 0.1
         y[:5] = np.nan
         limits = (float(np.nanmin(y)), float(np.nanmax(y)))
-        panel = Panel("t", "evaluations", "y", x, (Series(0, y),), limits, log)
+        panel = Panel("t", "evaluations", "y", x, (Series(0, y),), limits, log=log)
         drawn = svg.chart(panel, ["a"], looks(("a",)), "id")
         (path,) = re.findall(r'<path class="line"[^>]* d="([^"]+)"', drawn)
         at = np.cumsum([[int(dx), int(dy or 0)] for _, dx, dy in re.findall(r"([Mlh])(-?\d+),?(-?\d+)?", path)], axis=0)

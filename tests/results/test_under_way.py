@@ -14,11 +14,10 @@ from nasbench.results import Store, StoreError
 from nasbench.results.reading import load, select
 from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
-from nasbench.results.report.single_run import describe
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.journal import Record
 from nasbench.results.store.under_way import Begun, beginning, under_way
-from tests.results.conftest import FACTS, SETTING, begin, make_run, make_setup
+from tests.results.conftest import FACTS, SETTING, begin, described, make_run, make_setup
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def test_what_violates_a_constraint_is_no_incumbent(store: Store) -> None:
     begin(store, make_setup(), 0, [2.0, 1.0], feasible=False)
     (run,) = under_way(store)
     assert math.isnan(run.incumbent)
-    assert "No feasible evaluation among 2." in describe(store, "random", "toy", None, 0)
+    assert "No feasible evaluation among 2." in described(store, "random", "toy", None, 0)
 
 
 def test_stored_runs_and_strange_journals_are_not_under_way(store: Store) -> None:
@@ -89,13 +88,13 @@ def test_stored_runs_and_strange_journals_are_not_under_way(store: Store) -> Non
 
 
 def test_a_run_that_is_under_way_is_shown_as_partial(asked: Callable[..., Store]) -> None:
-    page = describe(asked(), "a", "toy", "none", 1)
+    page = described(asked(), "a", "toy", "none", 1)
     assert "a on toy, none, seed 1" in page
     assert "(partial)" in page.splitlines()[0]
     assert "Under way: 3 evaluations so far." in page
     assert "Best valid-error@1: 3 %" in page
     assert "1 failed evaluation, the first: boom" in page
-    assert "(partial)" not in describe(asked(), "a", "toy", "none", 0)
+    assert "(partial)" not in described(asked(), "a", "toy", "none", 0)
 
 
 def test_every_run_counts_with_what_the_shortest_under_way_has_done(asked: Callable[..., Store]) -> None:

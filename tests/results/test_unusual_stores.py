@@ -15,7 +15,7 @@ from nasbench.results.reading import load, select
 from nasbench.results.report import export, report
 from nasbench.results.report.page import runs
 from nasbench.results.report.request import Request
-from nasbench.results.report.single_run import rows_of
+from nasbench.results.report.single_run import evaluations
 from nasbench.results.selection import Selection
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.packing import pack
@@ -125,8 +125,8 @@ def test_the_closing_row_of_a_failed_run_is_no_evaluation_anywhere(filled: Fill)
     assert setup["rows"] == [2, 3]
     assert setup["y"] == [3.0, 2.0, 5.0, 4.0, 3.0]
     assert setup["steps"] == [0, 1, 2, 3, 4]
-    assert rows_of(fragment, fragment.runs[0])["objective"].tolist() == [3.0, 2.0]
-    assert rows_of(fragment, fragment.runs[1])["objective"].tolist() == [5.0, 4.0, 3.0]
+    assert evaluations((fragment, fragment.runs[0]))["objective"].tolist() == [3.0, 2.0]
+    assert evaluations((fragment, fragment.runs[1]))["objective"].tolist() == [5.0, 4.0, 3.0]
     assert load(select([store])).runs["evaluations"].tolist() == [2, 3]
 
 

@@ -13,9 +13,10 @@ import pandas as pd
 from nasbench.results.curves import Curves
 from nasbench.results.display.look import Look, looks
 from nasbench.results.parts.logged import logged
+from nasbench.results.parts.part import rows_of
 from nasbench.results.store import Store
 from nasbench.results.store.archive import ArchivedFragment
-from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.fragment import Fragment
 
 DECIDED = 0.99
 """Probability from which a choice counts as decided."""
@@ -73,10 +74,9 @@ def _networks(f: Fragment) -> pd.DataFrame:
         columns |= {"optimistic": f"metric.{name}"} if name.startswith("test-error-optimistic@") else {}
     known = {f"metric.{name}" for name in f.setup.metrics}
     present = {name: column for name, column in columns.items() if column in known}
-    try:
-        table = f.table(["seed", "status", *present.values()]).to_pandas()
-    except Torn:  # a notice was given when the curves were read
-        table = pd.DataFrame(columns=["seed", "status", *present.values()])
+    names = ["seed", "status", *present.values()]
+    rows = rows_of(f, names, full_only=False)
+    table = pd.DataFrame(columns=names) if rows is None else rows.to_pandas()
     table = table[table["status"] == "ok"]
     networks = pd.DataFrame({"seed": table["seed"]})
     for name in ("parameters", "parameters_paper", "accuracy", "optimistic"):

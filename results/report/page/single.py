@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from nasbench.results.display import svg
 from nasbench.results.display.look import looks
 from nasbench.results.display.table import Table
-from nasbench.results.report import single_run
-from nasbench.results.report.page import document, runs
+from nasbench.results.report.page import document
+from nasbench.results.report.page import runs as runs_of
+from nasbench.results.report.single_run import Run, describe, evaluations
 from nasbench.results.store import Store
 
 
-def write(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:
-    """The page of a stored or unfinished run, which also holds the other seeds of its setup.
+def write(store: Store, runs: Sequence[Run]) -> str:
+    """The page of the first of some runs (`find_runs`), which also holds the other seeds of its setup.
 
-    Args:
-        constraint: see `single_run.describe`.
-
-    Raises StoreError as `single_run.describe` does.
+    Raises StoreError if it is damaged.
     """
-    found = single_run.found(store, method, bench, constraint, seed)
-    fragment, record = found[0]
-    spec, constraint = fragment.setup.method, fragment.setup.constraint
-    rows = single_run.rows_of(fragment, record)
+    fragment, record = runs[0]
+    spec = fragment.setup.method
+    rows = evaluations(runs[0])
     shown = rows[["evaluation", "finished", "objective", "feasible", "status", "configuration"]].astype(str)
-    title = f"{spec} on {bench}, {constraint}, seed {seed}"
+    title = f"{fragment.setup.title}, seed {record.seed}"
     return document(
         "run.html.j2",
-        svg.STYLE + runs.style(looks((spec,))),
+        svg.STYLE + runs_of.style(looks((spec,))),
         ("runs.js",),
         title=title,
-        text=single_run.describe(store, method, bench, constraint, seed),
-        seed=seed,
+        text=describe(store, runs),
+        seed=record.seed,
         is_alone=True,
         table=Table("evaluations", title, "", rows, shown),
-        runs_data=runs.as_json([(store, f) for f, _ in found], {spec: 0}, [spec], sys.maxsize),
+        runs_data=runs_of.as_json([(store, f) for f, _ in runs], {spec: 0}, [spec], sys.maxsize),
     )
