@@ -110,14 +110,13 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
             columns |= _by_union(columns, f, union)
         incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
         worth = {s.name: values for s in scores if (values := values_of(s, incumbents)) is not None}
-        rows = _Read(columns, incumbents, worth)
         known_scores.append(set(worth))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
         _learn(settings.setdefault(place, {"bench": place[0], "constraint": place[1]}), f.setup)
         for run, span in f.spans():
             if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
                 continue
-            part = _Run.of(rows, span, f.setup)
+            part = _Run.of(incumbents, worth, span, f.setup)
             dense.add(part)
             runs[f.setup.id, run.seed] = {
                 "setting": place,
@@ -186,16 +185,6 @@ def _by_union(columns: Mapping[str, NDArray[Any]], fragment: Fragment, union: Fr
     return {"incumbent": 1.0 - shares, f"metric.{HYPERVOLUME}": shares}
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """The columns that were read from a fragment."""
-
-    columns: Mapping[str, NDArray[Any]]
-    incumbents: Incumbents
-    worth: Mapping[str, Array]
-    """Value of the incumbent after each row by each score that the fragment has, shape (rows,)."""
-
-
 def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
     """A stored column as an array; a Boolean column with unknown values as 1, 0 and -1."""
     if pa.types.is_boolean(column.type) and column.null_count:
@@ -217,17 +206,22 @@ class _Run:
     """The columns of `Curves.runs` about feasibility."""
 
     @classmethod
-    def of(cls, read: _Read, rows: slice, setup: Setup) -> _Run:
-        """The run in some rows of a fragment."""
-        columns, feasible, finished = read.columns, read.columns["feasible"][rows], read.columns["finished"][rows]
-        worth = {name: values[rows] for name, values in read.worth.items()}
+    def of(cls, incumbents: Incumbents, worth: Mapping[str, Array], rows: slice, setup: Setup) -> _Run:
+        """The run in some rows of a fragment.
+
+        Args:
+            worth: value of the incumbent after each row by each score that the fragment has, shape (rows,).
+        """
+        columns = incumbents.columns
+        feasible, finished = columns["feasible"][rows], columns["finished"][rows]
+        worth = {name: values[rows] for name, values in worth.items()}
         observed = worth[OBSERVED.name]
         held_out = {}
         if setup.setting.held_out and len(observed) and not np.isnan(observed[-1]):
-            row = read.incumbents.row[rows][-1]
+            row = incumbents.row[rows][-1]
             held_out = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.held_out}
         unseen = math.nan
-        if UNSEEN.name in worth and len(observed) and read.incumbents.exists[rows][-1]:
+        if UNSEEN.name in worth and len(observed) and incumbents.exists[rows][-1]:
             unseen = float(columns["unseen_feasible"][rows][-1] in (0, 1))  # neither where nothing is held back
         in_parts = "level" in columns and bool((columns["level"][rows] < setup.setting.highest).any())
         spent: Array = np.ceil(columns["spent"][rows]) if in_parts else np.arange(1.0, len(observed) + 1)

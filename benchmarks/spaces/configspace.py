@@ -7,6 +7,7 @@ flat view of a space, and the clauses of a program.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -28,7 +29,16 @@ from nasbench.benchmarks.spaces.views import AsFlat
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause
 _JOINED = ("AND", "OR")
 _ORDERED = ("LT", "LE", "GT", "GE")
-_COMPARED = ("IN", "EQ", "EQUALS", "NEQ", *_ORDERED)
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "EQ": operator.eq,
+    "EQUALS": operator.eq,
+    "NEQ": operator.ne,
+    "LT": operator.lt,
+    "GT": operator.gt,
+    "LE": operator.le,
+    "GE": operator.ge,
+}
+_COMPARED = ("IN", *_COMPARISONS)
 
 Facts: TypeAlias = Mapping[str, Any]
 
@@ -220,7 +230,7 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
 
 
 def _parents(condition: Facts) -> list[str]:
-    if condition["type"] in ("AND", "OR"):
+    if condition["type"] in _JOINED:
         return list(dict.fromkeys(parent for part in condition["conditions"] for parent in _parents(part)))
     return [condition["parent"]]
 
@@ -257,7 +267,7 @@ def _dispensable(condition: Facts) -> list[str]:
 def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
     """Whether a condition holds, given the values of its parents, None for an inactive parent."""
     kind = condition["type"]
-    if kind in ("AND", "OR"):
+    if kind in _JOINED:
         return (all if kind == "AND" else any)(_holds(part, given) for part in condition["conditions"])
     x = given[condition["parent"]]
     return kind == "NEQ" if x is None else _compared(kind, x, condition)
@@ -266,17 +276,9 @@ def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
 def _compared(kind: str, x: Any, facts: Facts) -> bool:
     if kind == "IN":
         return x in facts["values"]
-    compare = {
-        **dict.fromkeys(("EQ", "EQUALS"), lambda a, b: a == b),
-        "NEQ": lambda a, b: a != b,
-        "LT": lambda a, b: a < b,
-        "GT": lambda a, b: a > b,
-        "LE": lambda a, b: a <= b,
-        "GE": lambda a, b: a >= b,
-    }
-    if kind not in compare:
-        raise unknown("kind of condition", kind, ["AND", "OR", "IN", *compare])
-    return bool(compare[kind](x, facts["value"]))
+    if kind not in _COMPARISONS:
+        raise unknown("kind of condition", kind, [*_JOINED, *_COMPARED])
+    return bool(_COMPARISONS[kind](x, facts["value"]))
 
 
 def _plain(kind: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import torch
 from torch import Tensor
@@ -66,56 +66,45 @@ class Alive(NamedTuple):
     depths: Rows | None = None
 
 
-class Probabilities(NamedTuple):
-    """The distributions over the choices of a network of three stages; each row sums to 1."""
+class Parts(NamedTuple):
+    """Tensors over the choices of a network, one for each kind of choice."""
 
     operations: Tensor
-    """Distributions over operations, shape (3 stages × 6 edges, operations)."""
     kernels: Tensor | None = None
-    """Distributions over kernel sizes, shape (3 stages × 6 edges, kernel sizes); None if there is one size."""
     depths: Tensor | None = None
-    """Distributions over depths, shape (3 stages, depths); None if each stage has all its cells."""
     alive: Alive | None = None
     """The probabilities above zero; None if they have not been read from the device yet."""
 
     @classmethod
-    def of(cls, parts: Sequence[Tensor]) -> Probabilities:
-        """From one to three distributions: over operations, kernel sizes and depths, in this order."""
+    def of(cls, parts: Sequence[Tensor]) -> Self:
+        """From one to three tensors: for operations, kernel sizes and depths, in this order."""
         operations, kernels, depths = [*parts, None, None][:3]
         assert operations is not None
         return cls(operations, kernels, depths)
 
     def present(self) -> list[Tensor]:
-        """The distributions that are not None, in the order operations, kernel sizes, depths."""
+        """The tensors that are not None, in the order operations, kernel sizes, depths."""
         return [part for part in self[:3] if part is not None]
+
+
+class Probabilities(Parts):
+    """The distributions over the choices of a network of three stages; each row sums to 1.
+
+    operations: shape (3 stages × 6 edges, operations); kernels: (3 stages × 6 edges, kernel sizes), None if there is
+    one size; depths: (3 stages, depths), None if each stage has all its cells.
+    """
 
     def everything(self) -> Alive:
         """The flags of distributions in which every choice has a probability above zero."""
         return Alive(*(((True,) * part.shape[1],) * part.shape[0] for part in self.present()))
 
 
-class Logits(NamedTuple):
-    """The architecture parameters α, β and γ; None if they are not searched, or not yet."""
+class Logits(Parts):
+    """The architecture parameters; None if they are not searched, or not yet.
 
-    operations: Tensor
-    """α, shape (6 edges, operations) for one cell everywhere, or (3 stages × 6 edges, operations) for one per stage."""
-    kernels: Tensor | None = None
-    """β, shape (3 stages × 6 edges, kernel sizes)."""
-    depths: Tensor | None = None
-    """γ, shape (3 stages, depths)."""
-    alive: Alive | None = None
-    """The probabilities above zero; None if they have not been read from the device yet."""
-
-    @classmethod
-    def of(cls, parts: Sequence[Tensor]) -> Logits:
-        """From one to three tensors: α, β and γ, in this order."""
-        operations, kernels, depths = [*parts, None, None][:3]
-        assert operations is not None
-        return cls(operations, kernels, depths)
-
-    def present(self) -> list[Tensor]:
-        """The parameters that are searched, in the order α, β, γ."""
-        return [part for part in self[:3] if part is not None]
+    operations: α, shape (6 edges, operations) for one cell everywhere, or (3 stages × 6 edges, operations) for one per
+    stage; kernels: β, shape (3 stages × 6 edges, kernel sizes); depths: γ, shape (3 stages, depths).
+    """
 
     def moved(self, direction: list[Tensor], by: float | Tensor) -> Logits:
         """The parameters after a step of length `by` along a direction, which has one tensor per searched part."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -237,7 +236,7 @@ def make_compiled() -> None:
     folder = Path(compiled.suggest.stats.cache_path or "")
     if _is_compiled(folder):
         return
-    with _alone(folder):
+    with FileLock(folder / "compiled.lock"):  # one process at a time compiles
         if not _is_compiled(folder):
             _LOG.info("compiling TPE (some seconds, once per machine)")
             compile_ahead()
@@ -248,14 +247,6 @@ def _is_compiled(folder: Path) -> bool:
     version = "".join(map(str, sys.version_info[:2]))
     made = [path.stat().st_mtime for path in folder.glob(f"compiled.suggest-*.py{version}*.nbc")]
     return max(made, default=-math.inf) >= Path(compiled.__file__).stat().st_mtime
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Holds the lock of a folder, so that only one process at a time compiles into it."""
-    with (folder / "compiled.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 if __name__ == "__main__":

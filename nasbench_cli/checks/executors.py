@@ -126,7 +126,7 @@ def _records_what_ends_its_process(executor: str) -> None:
         calm, ending = session.planned
         ending = replace(ending, spec=_Ending(ending.spec.name, (("checker", os.getpid()),)))
         seeds, told = [0, 1], "a run that ends its process"
-        for _ in replace(session, missing=[(ending, seeds), (calm, seeds)]).compute(chosen(executor, 1)):
+        for _ in replace(session, requested=[(ending, seeds), (calm, seeds)]).compute(chosen(executor, 1)):
             pass
         stored = session.store.runs()
         failures = {seed: run.failure for seed, run in stored.get(ending.setup.id, {}).items()}

@@ -102,19 +102,20 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     Returns whether any run of the session failed or is missing.
     """
     todo, jobs = session.to_do, executor.jobs
+    incomplete = [p for p, _ in todo]
     if executor.local:
-        say_device([p for p, _ in todo], jobs)
-    _say_plan(session.missing)
-    say_cautions([p for p, _ in todo])
-    warn_of_small_budgets([p for p, _ in todo])
+        say_device(incomplete, jobs)
+    _say_plan(session.requested)
+    say_cautions(incomplete)
+    warn_of_small_budgets(incomplete)
     if executor.local:
-        _say_cost(session.missing, jobs, Costs(session.store), of_suite)
-        warn_of_crowd([p for p, _ in todo], jobs)
+        _say_cost(session.requested, jobs, Costs(session.store), of_suite)
+        warn_of_crowd(incomplete, jobs)
     started, evaluations, computed = perf_counter(), 0, 0
     runs = session.compute(executor)
     live = tuple((p.setup, seed) for p, seeds in todo if p.live for seed in seeds)
     under_way = partial(look, session.store, live) if live else None
-    left = Forecast(session.store, session.missing, jobs).left if executor.local else None
+    left = Forecast(session.store, session.requested, jobs).left if executor.local else None
     with Progress(sum(len(seeds) for _, seeds in todo), under_way=under_way, left=left) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows - bool(record.failure) for record in records)  # without closing rows

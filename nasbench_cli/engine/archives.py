@@ -62,8 +62,9 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
     if not stores:
         return _agreeing(list(map(open_archive, names)), [])
     setups = [f.setup for store in stores for f in store.fragments()]
-    archives = [open_archive(name).limited(setups) for name in names]
+    archives = list(map(open_archive, names))
     for name, archive in zip(names, archives, strict=True):
+        archive.restrict(setups)
         if not archive.fragments():
             protocols = sorted({setup.protocol for setup in setups})
             places = sorted({f"{setup.bench}, {setup.constraint}" for setup in setups})

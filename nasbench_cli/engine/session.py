@@ -25,15 +25,18 @@ class Session:
     """The runs that a command requests, and their store."""
 
     store: Store
-    planned: list[PlannedSetup]
-    """Every requested setup with its seeds."""
-    missing: list[tuple[PlannedSetup, list[int]]]
+    requested: list[tuple[PlannedSetup, list[int]]]
     """Every requested setup with the seeds that the store lacked at the beginning; a complete setup has none."""
+
+    @property
+    def planned(self) -> list[PlannedSetup]:
+        """Every requested setup with its seeds."""
+        return [planned for planned, _ in self.requested]
 
     @property
     def to_do(self) -> list[tuple[PlannedSetup, list[int]]]:
         """The incomplete setups, each with its missing seeds."""
-        return [(planned, seeds) for planned, seeds in self.missing if seeds]
+        return [(planned, seeds) for planned, seeds in self.requested if seeds]
 
     def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
         """Computes and stores the missing runs; yields the records of newly stored runs, as they come."""
@@ -92,8 +95,7 @@ def begin(
     store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.wishes)
     _forget_finished(store)
     stored = store.runs()
-    missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned]
-    return Session(store, planned, missing)
+    return Session(store, [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned])
 
 
 def _refuse_sealed(planned: list[PlannedSetup]) -> None:

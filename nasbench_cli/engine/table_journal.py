@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from nasbench.benchmarks import Benchmark, Evaluation, abilities
 from nasbench.cli.engine.provenance import provenance
-from nasbench.results import Interrupted, StoreError
+from nasbench.results import StoreError
 from nasbench.results.display.numbers import count
 from nasbench.results.store import disk
 
@@ -46,7 +46,7 @@ class TableJournal:
 
     def __init__(self, path: Path, benchmark: Benchmark) -> None:
         self._path, self._benchmark, self._signed = path, benchmark, False
-        with disk.begun(path, f"is adding to {path}", _cannot_write) as self._file:
+        with disk.begun(path, f"is adding to {path}") as self._file:
             self._begin(benchmark)
 
     def _begin(self, benchmark: Benchmark) -> None:
@@ -80,7 +80,7 @@ class TableJournal:
                 self._signed = True
             self._file.append(_line(facts, self._seed))
         except OSError as error:
-            raise _cannot_write(self._path, error) from None
+            raise disk.cannot_write(self._path, error) from None
 
     def close(self) -> None:
         """Closes the file, which stays on the disk for a later attempt."""
@@ -178,10 +178,3 @@ def _header(benchmark: Benchmark) -> dict[str, Any]:
 
 def _check(text: bytes, seed: int) -> str:
     return f"{zlib.crc32(text, seed):08x}"
-
-
-def _cannot_write(path: Path, error: OSError) -> Interrupted:
-    return Interrupted(
-        f"cannot write {path}: {error.strerror}; its contents are intact; solve the problem and give the same "
-        "command again"
-    )

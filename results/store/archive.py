@@ -134,16 +134,15 @@ class Archive(Store):
     def fragments(self) -> list[Fragment]:
         return list(self._fragments)
 
-    def limited(self, to: Iterable[Setup]) -> Archive:
-        """Restricts this archive to the runs in the settings and under the protocols of some setups; returns itself."""
-        wanted = {(setup.bench, setup.constraint, setup.protocol) for setup in to}
+    def restrict(self, setups: Iterable[Setup]) -> None:
+        """Keeps only the runs in the settings and under the protocols of some setups."""
+        wanted = {(setup.bench, setup.constraint, setup.protocol) for setup in setups}
 
         def is_wanted(setup: Setup) -> bool:
             return (setup.bench, setup.constraint, setup.protocol) in wanted
 
         self._fragments = [f for f in self._fragments if is_wanted(f.setup)]
         self._missing = [(setup, seeds) for setup, seeds in self._missing if is_wanted(setup)]
-        return self
 
     @property
     def missing(self) -> int:

@@ -9,13 +9,13 @@ import hashlib
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeAlias
 
-from nasbench.results.errors import StoreError
+from nasbench.results.errors import Interrupted, StoreError
 
 Data: TypeAlias = bytes | memoryview
 
@@ -250,28 +250,35 @@ class Appended:
 
 
 @contextmanager
-def begun(path: Path, use: str, refusal: Callable[[Path, OSError], StoreError]) -> Iterator[Appended]:
+def begun(path: Path, use: str) -> Iterator[Appended]:
     """A file to append to, while the block reads what it holds; it is closed if the block raises.
 
     Args:
         use: what another process that holds the file does with it: "is adding to …".
-        refusal: the error to raise where the system refuses something.
 
-    Raises StoreError if another process holds the file.
+    Raises StoreError if another process holds the file, Interrupted where the system refuses something.
     """
     try:
         file = Appended(path)
     except Held as error:
         raise StoreError(f"{error} {use}") from None
     except OSError as error:
-        raise refusal(path, error) from None
+        raise cannot_write(path, error) from None
     try:
         yield file
     except BaseException as error:
         file.close()
         if isinstance(error, OSError):
-            raise refusal(path, error) from None
+            raise cannot_write(path, error) from None
         raise
+
+
+def cannot_write(path: Path, error: OSError) -> Interrupted:
+    """The error for a file that is appended to, where the system refuses something."""
+    return Interrupted(
+        f"cannot write {path}: {error.strerror}; what it holds is intact: once that is fixed, give the same command "
+        "again"
+    )
 
 
 def _locked(path: Path, patience: float) -> int:

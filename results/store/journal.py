@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from nasbench.results.errors import Interrupted, StoreError
+from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
@@ -57,7 +57,7 @@ class Journal:
         """A sentence about damage of the file; empty if it is intact."""
         self.records: list[Record] = []
         """Evaluations that an interrupted attempt finished, in order."""
-        with disk.begun(path, f"is computing the run of {path.name}", _cannot_write) as self._file:
+        with disk.begun(path, f"is computing the run of {path.name}") as self._file:
             self._begin(run)
 
     @property
@@ -74,7 +74,7 @@ class Journal:
         try:
             self._write(record._asdict())
         except OSError as error:
-            raise _cannot_write(self._path, error) from None
+            raise disk.cannot_write(self._path, error) from None
 
     def close(self) -> None:
         """Closes the journal, which stays on the disk for a later attempt."""
@@ -202,10 +202,3 @@ def _header(run: str) -> dict[str, object]:
 def _record(facts: dict[str, object]) -> Record:
     lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
     return Record(**facts | lists)  # type: ignore[arg-type]
-
-
-def _cannot_write(path: Path, error: OSError) -> Interrupted:
-    return Interrupted(
-        f"cannot write the journal {path}: {error.strerror}; what it holds is intact, so once that is fixed, give the "
-        "same command again"
-    )

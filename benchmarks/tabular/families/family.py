@@ -88,11 +88,7 @@ def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> Rows:
 
 def numbered(row: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number of equal entries before each entry."""
-    seen: dict[int, int] = {}
-    numbers = np.empty(len(row), np.int64)
-    for place, value in enumerate(row.tolist()):
-        numbers[place] = seen[value] = seen.get(value, -1) + 1
-    return numbers
+    return np.asarray(pd.Series(row).groupby(row).cumcount(), np.int64)
 
 
 def ordinal(name: str, values: Sequence[Any]) -> Ordinal:
