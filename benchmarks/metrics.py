@@ -40,9 +40,10 @@ class Metric:
 
     @property
     def log(self) -> bool:
-        """Whether ratios of values count, not differences: for costs and properties of the network, as seconds are.
+        """Whether ratios of values count, not differences: for a metric without a split in a unit such as seconds.
 
-        The hypervolume of several objectives then takes its logarithm.
+        A share in % and a plain number, which has no unit, are linear. The hypervolume of several objectives takes the
+        logarithm of the others.
         """
         return self.split is None and self.unit not in {"", "%"}
 

@@ -376,12 +376,12 @@ METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasben
 
 
 def learner(name: str, asker: str) -> type[Method]:
-    """The method of a name, for a method that searches by it and tells it what it did not ask for.
+    """The method of a name, which must learn from evaluations that it did not ask for.
 
     Args:
         asker: name of the method that searches by it.
 
-    Raises UsageError, with those that can be, for no method, or one that learns from its own proposals only.
+    Raises UsageError, with the methods that do, for another one.
     """
     try:
         method = METHODS.get(name)

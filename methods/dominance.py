@@ -71,7 +71,7 @@ def chosen_for_volume(losses: Array, counts: NDArray[np.bool_], needed: int) -> 
 
     Args:
         counts: which points count towards `needed`, shape (n,).
-        needed: number of counted points after which the choice ends; there are so many at least.
+        needed: number of counted points after which the choice ends; `counts` has at least as many.
     """
     from moocore import hypervolume
 
@@ -87,7 +87,7 @@ def chosen_for_volume(losses: Array, counts: NDArray[np.bool_], needed: int) -> 
 def contributions(losses: Array) -> Array:
     """Hypervolume that only this one of the nondominated points dominates, as a share of the largest, shape (n,).
 
-    A dominated point has 0, and of equal points all but the first.
+    Zero for a dominated point, and for all but the first of equal points.
     """
     from moocore import hv_contributions
 

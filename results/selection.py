@@ -48,7 +48,7 @@ class Selection:
             raise StoreError("nothing is left of the runs: no stored run has all that was selected")
         return selected
 
-    def told(self, fragments: Sequence[tuple[Store, Fragment]]) -> str:
+    def summary(self, fragments: Sequence[tuple[Store, Fragment]]) -> str:
         """How much of some fragments is selected: `3 of 8 methods, 2 of 24 benchmarks`; empty if all."""
         kept = self.of(fragments)
         left_out = []

@@ -64,9 +64,9 @@ def uniquely_named(hyperparameters: Sequence[Hyperparameter]) -> tuple[Hyperpara
     return tuple(named.values())
 
 
-def differ(proposed: Sequence[Coordinate], own: Sequence[Coordinate]) -> bool:
-    """Whether proposed coordinates are others than those of the configuration that they stand for.
+def differ(proposed: Sequence[Coordinate], configuration: Sequence[Coordinate]) -> bool:
+    """Whether a configuration's coordinates differ from the proposed ones, as when a list of rows gave its nearest row.
 
-    Of a list of rows they may stand for the nearest. Coordinates that the configuration does not need do not count.
+    Coordinates that the configuration does not need do not count.
     """
-    return any(x is not None and x != y for x, y in zip(own, proposed, strict=True))
+    return any(x is not None and x != y for x, y in zip(configuration, proposed, strict=True))

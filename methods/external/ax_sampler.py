@@ -145,7 +145,7 @@ class AxNEI(Method):
 class AxNEHVI(AxNEI):
     """Ax for several objectives: noisy expected hypervolume improvement (Daulton et al., 2021), with constraints.
 
-    Costs and properties of the network are minimised by their logarithm. Ax infers the reference point.
+    Metrics of which ratios count (`Metric.log`) are minimised by their logarithm. Ax infers the reference point.
     """
 
     source = (

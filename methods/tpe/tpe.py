@@ -253,7 +253,7 @@ class CTPE(TPE):
     Options:
         knowledge: random configurations whose cheap constraints are looked up before the first ask; 0 for none.
         prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or
-            misleading, an expert simulated from the table (docs/methods.md); empty for none of the user's.
+            misleading, an expert simulated from the table (docs/methods.md); empty for no prior.
     """
 
     source = _CTPE_PAPER

@@ -35,6 +35,8 @@ class Key:
     """The default in words, where the value does not say it."""
     several: bool = False
     """Whether the value is a list: the option is then repeatable."""
+    nested: bool = False
+    """Whether an item of the list may be a list itself."""
 
     @property
     def help(self) -> str:
@@ -45,8 +47,8 @@ class Key:
     def check(self, value: Any) -> None:
         """Raises UsageError for a value that is not of the key's types; NumPy's numbers are numbers."""
         items = value if self.several else [value]
-        if self.parse is _setting:
-            items = [text for setting in value for text in ([setting] if isinstance(setting, str) else setting)]
+        if self.nested:
+            items = [text for item in value for text in ([item] if isinstance(item, str) else item)]
         for item in items:
             if not any(_is(item, kind) for kind in self.types):
                 words = " or ".join(_WORDS[kind] for kind in self.types if kind is not int or float not in self.types)
@@ -115,6 +117,7 @@ KEYS = (
         "CONSTRAINT",
         default=("none",),
         several=True,
+        nested=True,
     ),
     Key(
         "objectives",

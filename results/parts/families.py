@@ -62,7 +62,7 @@ def _table(comparison: Comparison, level: str, scopes: Mapping[str, Verdicts]) -
     )
     plural = {"space": "spaces", "family": "families"}[level]
     title = f"{level.capitalize()} by {level}: {comparison.methods[comparison.baseline]} against the others"
-    return Table(plural, title, note, data, shown, np.zeros(shown.shape, bool))
+    return Table(plural, title, note, data, shown)
 
 
 def _rows(comparison: Comparison, place: dict[str, str], verdicts: Verdicts) -> list[dict[str, object]]:

@@ -15,7 +15,7 @@ from nasbench.results.hypervolumes import nondominated
 from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.logged import logged
 from nasbench.results.parts.part import Drawn, Part, Subject
-from nasbench.results.parts.searches.logs import parts
+from nasbench.results.parts.searches.logs import groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def part(subject: Subject) -> Part | None:
 def levels(subject: Subject, log: pd.DataFrame) -> Table:
     """The candidates of each level, the evaluated networks, and the rank correlations of predictions."""
     rows = []
-    for (setting, method, level), group in parts(log, "setting", "method", "stage"):
+    for (setting, method, level), group in groups(log, "setting", "method", "stage"):
         values = {str(name): part["value"] for name, part in group.groupby("quantity")}
         nothing = pd.Series(dtype=float)
         rounds = group[group["quantity"] == "candidates"].groupby("seed").size()
@@ -78,7 +78,7 @@ def levels(subject: Subject, log: pd.DataFrame) -> Table:
 
 def drawn(subject: Subject, log: pd.DataFrame) -> Iterator[Drawn]:
     """One figure per setting and method: the first seed's networks by level."""
-    for (setting, method), every in parts(log, "setting", "method"):
+    for (setting, method), every in groups(log, "setting", "method"):
         facts = subject.curves.settings.iloc[setting]
         name = subject.curves.methods[method]
         search = every[every["seed"] == every["seed"].min()]

@@ -13,7 +13,7 @@ from nasbench.results.display.numbers import constraint_name, count, fixed, inte
 from nasbench.results.parts.citation import commands, commits, version, versions
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
-from nasbench.results.parts.sentences import hindrance
+from nasbench.results.parts.sentences import why_no_verdict
 from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, sharing
 from nasbench.results.statistics.comparison import Comparison, on_common_seeds
 from nasbench.results.statistics.estimates import FEWEST
@@ -36,7 +36,7 @@ class Answer:
 def answers(subject: Subject) -> list[Answer]:
     """The ten questions with answers; if no verdict is possible, the first answers say why."""
     comparison = subject.comparison
-    why = hindrance(comparison)
+    why = why_no_verdict(comparison)
     asked: list[tuple[str, str, Callable[[Comparison], str]]] = [
         ("Who wins?", "ranks", _who),
         ("By how much?", "pairs", _how_much),
@@ -62,7 +62,7 @@ def minute(subject: Subject) -> list[Answer]:
     """What a reader with one minute asks after the verdict: by how much, how sure, where not, and how to cite it."""
     comparison = subject.comparison
     cite = Answer("How do I cite it?", f"{version(subject)}; with a sentence and an entry for BibTeX:", "cite")
-    if hindrance(comparison) is not None:
+    if why_no_verdict(comparison) is not None:
         return [cite]
     return [
         Answer("By how much?", _how_much(comparison), "pairs"),

@@ -16,7 +16,7 @@ _MOST_CONSTRAINTS = 8
 
 def answer(comparison: Comparison) -> list[str]:
     """Sentences on the average over constraints, on new tasks, and on each constraint."""
-    why = hindrance(comparison)
+    why = why_no_verdict(comparison)
     if why is not None:
         return [why] if why else []
     texts = [_these(comparison), _new(comparison), *_equivalent(comparison)]
@@ -31,7 +31,7 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     Args:
         names_baseline: whether to add a sentence about a baseline that is not first.
     """
-    why = hindrance(comparison)
+    why = why_no_verdict(comparison)
     if why is not None:
         return why
     overall = comparison.overall
@@ -158,7 +158,7 @@ def _spaces(comparison: Comparison, pair: Pair) -> str:
     return f" ({comparison.methods[pair.a]} is {', '.join(parts)})" if parts else ""
 
 
-def hindrance(comparison: Comparison) -> str | None:
+def why_no_verdict(comparison: Comparison) -> str | None:
     """The reason why no verdict is possible, empty with only one method; None if verdicts are possible."""
     curves, overall = comparison.curves, comparison.overall
     if len(curves.methods) == 1:

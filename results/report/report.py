@@ -138,9 +138,9 @@ def _subject(
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
     wishes = _wishes(stores)
-    curves, told = _scored(chosen, request, wishes)
+    curves, warnings = _scored(chosen, request, wishes)
     if cut is not None:
-        told = [cut.told, *told]
+        warnings = [cut.warning, *warnings]
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
     of_suites = [plan["wishes"].get("labels") or {} for store in _own(stores) for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
@@ -148,11 +148,11 @@ def _subject(
     comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
     asked_for, selected = every[0][1].setup.protocol, ""
     if request.selection != EVERYTHING:
-        selected = request.selection.told(select(stores, asked_for, partial=request.partial))
+        selected = request.selection.summary(select(stores, asked_for, partial=request.partial))
     if selected:
-        told.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
-    told += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
-    return Subject(comparison, chosen, references(stores, curves.score), request.literature, selected), told
+        warnings.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
+    warnings += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
+    return Subject(comparison, chosen, references(stores, curves.score), request.literature, selected), warnings
 
 
 def _own(stores: Sequence[Store]) -> list[Store]:
@@ -190,8 +190,8 @@ def _scored(
     why = "there are runs of an earlier nasbench, which did not store what incumbents are worth unseen"
     if request.score:
         raise StoreError(f"{why}: --score mean compares them, and `nasbench run` makes them again")
-    told = f"compared by the mean over all repetitions, which holds the one that the incumbent was chosen by: {why}"
-    return curves.scored(MEAN), [told]
+    warning = f"compared by the mean over all repetitions, which holds the one that the incumbent was chosen by: {why}"
+    return curves.scored(MEAN), [warning]
 
 
 def _contents(

@@ -222,26 +222,28 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
     Args:
         share: share of the 5 % error rate that these verdicts may use; p is divided by it.
     """
-    every = with_corrected_p([pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical], share)
-    new = np.fmax([pair.shared.p() for pair in every], [pair.these.p() for pair in every])
-    new[[not pair.shared.known for pair in every]] = np.nan
+    tested = [(i, key) for i, v in enumerate(verdicts) for key, pair in v.pairs.items() if not pair.is_identical]
+    every = with_corrected_p([verdicts[i].pairs[key] for i, key in tested], share)
     inside = [np.max([e.p_outside(*EQUIVALENT) for e in pair.by_space.values()]) for pair in every]
     even = [pair.these.p_outside(*EQUIVALENT) for pair in every]
-    new = np.maximum(_adjusted(new, share), [pair.new.p() for pair in every])
-    new = np.maximum(new, [pair.p_these for pair in every])  # Holm counts fewer pairs where some are on one benchmark
-    p_values = zip(new, holm(np.array(inside)), holm(np.array(even)), strict=True)
-    rest = iter(
-        [
-            replace(pair, p_new=p_new, p_equivalent=p_equivalent, p_equivalent_on_average=p_average)
-            for pair, (p_new, p_equivalent, p_average) in zip(every, p_values, strict=True)
-        ]
-    )
+    p_values = zip(_p_on_new_tasks(every, share), holm(np.array(inside)), holm(np.array(even)), strict=True)
+    updated = {
+        place: replace(pair, p_new=p_new, p_equivalent=p_equivalent, p_equivalent_on_average=p_average)
+        for place, pair, (p_new, p_equivalent, p_average) in zip(tested, every, p_values, strict=True)
+    }
     result = []
-    for v in verdicts:
-        pairs = {key: pair if pair.is_identical else next(rest) for key, pair in v.pairs.items()}
-        with_p = replace(v, pairs=pairs)
+    for i, v in enumerate(verdicts):
+        with_p = replace(v, pairs={key: updated.get((i, key), pair) for key, pair in v.pairs.items()})
         result.append(replace(with_p, ranks=tuple(_placed(with_p, rank) for rank in v.ranks)))
     return result
+
+
+def _p_on_new_tasks(pairs: Sequence[Pair], share: float) -> Array:
+    """p on new tasks of pairs that have `p_these`, after Holm's correction; NaN where variances are not known."""
+    p = np.fmax([pair.shared.p() for pair in pairs], [pair.these.p() for pair in pairs])
+    p[[not pair.shared.known for pair in pairs]] = np.nan
+    p = np.maximum(_adjusted(p, share), [pair.new.p() for pair in pairs])
+    return np.maximum(p, [pair.p_these for pair in pairs])  # Holm counts fewer pairs where some are on one benchmark
 
 
 def with_corrected_p(pairs: Sequence[Pair], share: float) -> list[Pair]:

@@ -148,7 +148,7 @@ class Beginning(NamedTuple):
     """Number of unfinished runs."""
 
     @property
-    def told(self) -> str:
+    def warning(self) -> str:
         """A warning about unfinished runs, as a sentence without its full stop."""
         runs = f"{self.under_way} run{' is' if self.under_way == 1 else 's are'}"
         return f"{runs} under way (partial): every run counts with {self.protocol} alone, and verdicts may yet change"

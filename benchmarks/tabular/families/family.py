@@ -88,6 +88,8 @@ def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> Rows:
 
 def numbered(row: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number of equal entries before each entry."""
+    import pandas as pd  # heavy, and only reading a file needs it
+
     return np.asarray(pd.Series(row).groupby(row).cumcount(), np.int64)
 
 

@@ -18,7 +18,7 @@ from nasbench.results.display.numbers import constraint_name
 from nasbench.results.display.panels import Panel, Series
 from nasbench.results.display.plots import charts, legend, styled
 from nasbench.results.parts.part import Drawn
-from nasbench.results.parts.searches.logs import Searches, bounds, parts, probabilities, sharpness
+from nasbench.results.parts.searches.logs import Searches, bounds, groups, probabilities, sharpness
 
 _FEWEST = 4  # networks for a density
 _LABEL = 16  # letters per line of a violin's name
@@ -46,7 +46,7 @@ def entropies(searches: Searches) -> list[Panel]:
     """Entropy of the distributions over operations by epoch, mean over seeds, one panel per setting."""
     rows = sharpness(searches)
     panels = []
-    for (setting,), group in parts(rows, "setting"):
+    for (setting,), group in groups(rows, "setting"):
         mean = group.groupby(["method", "epoch"])["entropy"].mean().unstack("epoch")
         series = tuple(Series(int(m), row) for m, row in zip(mean.index, mean.to_numpy(float), strict=True))
         x = mean.columns.to_numpy(float)
@@ -63,7 +63,7 @@ def evolutions(searches: Searches) -> Iterator[tuple[tuple[int, int], str, Figur
     """
     for quantity in ("operation", "kernel", "depth"):
         rows = probabilities(searches, quantity)
-        for (setting, method), every in parts(rows, "setting", "method"):
+        for (setting, method), every in groups(rows, "setting", "method"):
             first_seed = every[every["seed"] == every["seed"].min()]
             yield (setting, method), quantity, _evolution(searches, first_seed, quantity)
 
@@ -73,7 +73,7 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
     drawn = searches.log[searches.log["quantity"] == "drawn_parameters"]
     shown = [
         (setting, method, group["value"].to_numpy(float) / 1e6)
-        for (setting, method), group in parts(drawn, "setting", "method")
+        for (setting, method), group in groups(drawn, "setting", "method")
         if searches.settings["bench"].iloc[setting] == bench
     ]
     if not shown:
@@ -111,7 +111,7 @@ def accuracies(searches: Searches, setting: int) -> Figure | None:
             2, 2, width_ratios=(4, 1), height_ratios=(1, 4), sharex="col", sharey="row"
         )
         corner.remove()
-        for (method,), rows in parts(networks, "method"):
+        for (method,), rows in groups(networks, "method"):
             colour, marker = searches.looks[method].colour, searches.looks[method].marker
             x, y = rows["parameters"].to_numpy(float) / 1e6, rows["accuracy"].to_numpy(float)
             middle.scatter(x, y, s=14, color=colour, marker=marker, alpha=0.7, linewidths=0)

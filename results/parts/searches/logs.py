@@ -85,7 +85,7 @@ def _networks(f: Fragment) -> pd.DataFrame:
     return networks
 
 
-def parts(frame: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[int, ...], pd.DataFrame]]:
+def groups(frame: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[int, ...], pd.DataFrame]]:
     """The rows of each combination of values of some integer columns."""
     for values, rows in frame.groupby(list(keys)):
         numbers: Any = values
@@ -127,7 +127,7 @@ def summary(searches: Searches) -> pd.DataFrame:
     """
     last = sharpness(searches).groupby(["setting", "method", "seed"]).tail(1)
     rows = []
-    for (setting, method), group in parts(searches.log, "setting", "method"):
+    for (setting, method), group in groups(searches.log, "setting", "method"):
         values = {str(name): rows for name, rows in group.groupby("quantity")}
         end = last[(last["setting"] == setting) & (last["method"] == method)]
         seconds = values["seconds"].groupby("seed")["value"].sum()

@@ -8,7 +8,7 @@ import pandas as pd
 from nasbench.results.display.numbers import fixed, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import Paper
-from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, parts, summary
+from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, groups, summary
 
 
 def searched(searches: Searches) -> Table:
@@ -77,12 +77,12 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
     times = summary(searches).set_index(["setting", "method"])["seconds"].to_dict()
     names = {
         (setting, method): _published_name(searches, setting, method, paper)
-        for (setting, method), _ in parts(searches.networks, "setting", "method")
+        for (setting, method), _ in groups(searches.networks, "setting", "method")
         if searches.settings["family"].iloc[setting] in paper["benchmarks"]
     }
     settings = {setting for (setting, _), name in names.items() if name is not None}
     rows = []
-    for (setting, method), networks in parts(searches.networks, "setting", "method"):
+    for (setting, method), networks in groups(searches.networks, "setting", "method"):
         if setting not in settings:
             continue
         name = names[setting, method]
