@@ -70,6 +70,11 @@ def count(amount: int | str, what: str) -> str:
     return f"{text} {what if text == '1' else what + 's'}"
 
 
+def with_unit(name: str, unit: str) -> str:
+    """The name of a metric with its unit, if it has one: `valid-error [%]`."""
+    return f"{name} [{unit}]" if unit else name
+
+
 def listed(words: Sequence[str], last: str = "and") -> str:
     """Words joined by commas, with `last` before the last word."""
     return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} {last} {words[-1]}"

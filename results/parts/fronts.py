@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import constraint_name, fixed
+from nasbench.results.display.numbers import constraint_name, fixed, with_unit
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.hypervolumes import losses
@@ -128,7 +128,7 @@ def _panel(runs: Runs, curves: Curves, setting: int, points: int) -> Panel:
     drawn = drawn[np.isfinite(drawn)]
     margin = 0.05 * float(np.ptp(drawn)) or 1.0
     title = constraint_name(facts["constraint"]).replace("+", " + ")
-    names = [f"{name} [{unit}]" if unit else name for name, unit, _, _ in scales]
+    names = [with_unit(name, unit) for name, unit, _, _ in scales]
     limits = (float(drawn.min() - margin), float(drawn.max() + margin))
     place = facts["family"], facts["bench"], facts["constraint"]
     x = _in_units(at, scales[0])

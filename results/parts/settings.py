@@ -10,7 +10,17 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import between, constraint_name, count, fixed, intervals, number, p_value, point
+from nasbench.results.display.numbers import (
+    between,
+    constraint_name,
+    count,
+    fixed,
+    intervals,
+    number,
+    p_value,
+    point,
+    with_unit,
+)
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows as rows_
@@ -54,7 +64,7 @@ def medians(comparison: Comparison) -> Table:
     shown = pd.DataFrame(
         {
             "benchmark": settings["bench"],
-            "objective": settings["objective"] + settings["unit"].map(lambda unit: f" [{unit}]" if unit else ""),
+            "objective": list(map(with_unit, settings["objective"], settings["unit"])),
             "constraint": settings["constraint"],
         }
         | {_column(name): data[_column(name)].map(number) for name in curves.names}
@@ -285,9 +295,8 @@ def _lines(comparison: Comparison, setting: int, points: int) -> Panel:
         band = (np.where(both, low, np.nan), np.where(both, high, np.nan))
         series.append(Series(method, np.where(np.isfinite(median), median, np.nan), *band))
     oracle = float(curves.oracle[setting]) if np.isfinite(curves.oracle[setting]) else None
-    unit = f" [{facts['unit']}]" if facts["unit"] else ""
     title = constraint_name(facts["constraint"]).replace("+", " + ")
-    ylabel = curves.compared.phrase if facts["scales"] else f"{facts['objective']}{unit}"
+    ylabel = curves.compared.phrase if facts["scales"] else with_unit(facts["objective"], facts["unit"])
     place = facts["family"], facts["bench"], facts["constraint"]
     return Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place)
 
@@ -298,7 +307,7 @@ def _explained(curves: Curves) -> Table:
         {
             "benchmark": settings["bench"],
             "family": settings["family"],
-            "objective": settings["objective"] + settings["unit"].map(lambda unit: f" [{unit}]" if unit else ""),
+            "objective": list(map(with_unit, settings["objective"], settings["unit"])),
             "split": settings["split"],
             "constraint": settings["constraint"],
             "means": settings["bounds"].map(", ".join),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from nasbench.results.display.numbers import count
+from nasbench.results.display.numbers import count, with_unit
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.hypervolumes import losses
 from nasbench.results.parts import networks
@@ -178,7 +178,7 @@ def _front(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     values = feasible[[f"metric.{name}" for name in setup.objectives]]
     front = feasible[is_nondominated(losses(values.to_numpy(), setting.scales))].sort_values(values.columns[0])
     columns = [front["evaluation"].astype(str), *(front[name].map("{:.6g}".format) for name in values.columns)]
-    names = ["evaluation", *(f"{name} [{unit}]" if unit else name for name, unit, _, _ in setting.scales)]
+    names = ["evaluation", *(with_unit(name, unit) for name, unit, _, _ in setting.scales)]
     lines = [[*names, "configuration"], *map(list, zip(*columns, front["configuration"], strict=True))]
     total = count(len(feasible), "feasible evaluation")
     yield "\n".join([f"The front of {total}, as observed: {count(len(front), 'evaluation')}", *_aligned(lines)])

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
+from nasbench.results.display.numbers import with_unit
 from nasbench.results.store import Store
 from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment, Torn
@@ -94,14 +95,14 @@ class _Configurations:
 
 def _entry(store: Store, fragment: Fragment, method: int) -> dict[str, Any]:
     setup = fragment.setup
-    unit = f" [{setup.setting.unit}]" if setup.setting.unit else ""
+    objective = with_unit(setup.setting.objective, setup.setting.unit)
     return {
         "store": str(store.folder),
         "method": method,
         "spec": setup.method,
         "bench": setup.bench,
         "constraint": setup.constraint,
-        "objective": setup.objectives[0] if setup.objectives else f"{setup.setting.objective}{unit}",
+        "objective": setup.objectives[0] if setup.objectives else objective,
         "several": bool(setup.objectives),
         "seeds": [run.seed for run in fragment.runs],
     }
