@@ -59,7 +59,8 @@ class KnowsRepetitions(Protocol):
     def repetition_count(self, configuration: Configuration) -> int:
         """Number of repetitions of a configuration: an evaluation with seed s observes number s % count.
 
-        For a configuration without a final value, that of the table.
+        For a configuration without a final value, that of the table. Where levels are separate trainings, it is that at
+        the highest level.
         """
 
 

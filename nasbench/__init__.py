@@ -186,6 +186,8 @@ def run(
                 f"{count(absent, 'run')} missing: another command computes them, or their process was killed; call it "
                 f"again{said}"
             )
+        for notice in dict.fromkeys(session.store.notices):
+            warnings.warn(notice, stacklevel=2)  # such as of a damaged file whose runs were computed again
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]

@@ -298,7 +298,9 @@ def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
     """Otherwise a run could observe the repetition that is held back from it."""
     if not isinstance(benchmark, abilities.KnowsRepetitions):
         return "it stores no repetitions"
-    levels = benchmark.fidelity.ladder if benchmark.fidelity else (None,)
+    fidelity = benchmark.fidelity
+    # Separate trainings have repetitions of their own at each level.
+    levels = fidelity.ladder if fidelity is not None and fidelity.continuable else (None,)
     for level, (configuration, seed) in product(levels, _evaluated(benchmark)):
         count = benchmark.repetition_count(configuration)
         one, other = (_decided(benchmark, benchmark.evaluate(configuration, s, level)) for s in (seed, seed % count))

@@ -51,9 +51,11 @@ def make(store: Path, out: Path | None) -> int:
     refuse_inside(path, opened)
     if is_store(path.parent):
         raise UsageError(f"{path.parent} is a store, which sets aside what it does not know: choose another --out")
-    _refuse_others(path, opened)
-    size = pack(opened, path)
-    say_notices(opened)
+    try:
+        _refuse_others(path, opened)
+        size = pack(opened, path)
+    finally:
+        say_notices(opened)  # such as of files that could not be read
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
     taken = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"

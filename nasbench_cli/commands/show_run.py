@@ -44,16 +44,16 @@ def show_run(
         if path is not None:
             refuse_inside(path, opened)
             refuse_other(path, methodcaller("startswith", beginning))
-    runs = find_runs(opened, method_label(method), bench, wanted, seed)
-    if svg is not None:
-        from nasbench.results.display.plots import render
-
-        write_single(svg, render(incumbent(runs[0]), "svg"))
-    if page is not None:
-        from nasbench.results.report.page import single
-
-        write_single(page, single.write(opened, runs).encode())
     try:
+        runs = find_runs(opened, method_label(method), bench, wanted, seed)
+        if svg is not None:
+            from nasbench.results.display.plots import render
+
+            write_single(svg, render(incumbent(runs[0]), "svg"))
+        if page is not None:
+            from nasbench.results.report.page import single
+
+            write_single(page, single.write(opened, runs).encode())
         click.echo(describe(opened, runs))
     finally:
         say_notices(opened)  # such as of a damaged file that was set aside, perhaps with this run

@@ -183,7 +183,8 @@ def _compute_live(planned: PlannedSetup, seed: int, journals: Path, is_stored: C
     notices = [journal.damage] if journal.damage else []
     try:
         if is_stored(seed):  # by another command, while this one had other work or waited for the journal
-            forget(journals / f"{identity}.jsonl")
+            if not journal.records:  # that of a run with a failed evaluation is kept, for --retry-failed
+                forget(journals / f"{identity}.jsonl")
             return Computed([], notices)
         with notices_about(who):
             trajectory = _run(planned, seed, journal)

@@ -233,7 +233,7 @@ def _opened(name: str) -> Benchmark:
 def _grid(benchmark: Benchmark) -> Flat:
     """The flat view of a benchmark's space if that is a finite grid. Raises UsageError for any other space."""
     if not benchmark.live:
-        raise UsageError(f"{benchmark.name} is a table already")
+        raise UsageError(f"{benchmark.name} trains nothing ({benchmark.kind}): a table is made of trainings")
     no_grid = UsageError(
         f"a table needs a grid, and the space of {benchmark.name} is none (it has conditional or continuous "
         "hyper-parameters): take another, such as digits/nasbench201"

@@ -71,6 +71,10 @@ def test_a_damaged_file_of_a_store_is_named_when_an_archive_is_made(
     path.write_bytes(path.read_bytes()[:-9])
     made = nasbench("archive", "make", tmp_path / "store")
     assert (made.code, f"notice: {path} is set aside" in made.err) == (0, True)
+    path = next((tmp_path / "store").glob("random.*.parquet"))
+    path.write_bytes(path.read_bytes()[:-9])
+    refused = nasbench("archive", "make", tmp_path / "store")
+    assert (refused.code, f"notice: {path} is set aside" in refused.err) == (2, True)
 
 
 def test_the_hash_of_an_archive_is_that_of_the_runs_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

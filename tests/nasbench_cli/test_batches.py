@@ -14,14 +14,14 @@ import pytest
 from nasbench.benchmarks import BENCHMARKS, UsageError, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import batches
-from nasbench.cli.engine.batches import compute, cut
+from nasbench.cli.engine.batches import _compute_live, compute, cut
 from nasbench.cli.engine.executors import Batch, Lost, Work
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.cli.engine.session import _forget_failed
 from nasbench.methods import METHODS, MethodSpec
 from nasbench.results import Store
 from nasbench.results.reading import load, select
-from nasbench.results.store.journal import Journal
+from nasbench.results.store.journal import Journal, Record
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Careful, Toy
 from tests.results.conftest import FACTS, begin, make_setup
@@ -39,6 +39,21 @@ def test_a_run_that_a_crash_has_ended_is_stored_with_what_its_journal_holds(tmp_
     assert table["incumbent"].to_pylist() == [9.0, 7.0, 7.0, 7.0]
     assert fragment.runs[0].failure == "an ask took longer than 60 s"
     assert load(select([store])).incumbent.tolist() == [[9.0, 7.0, 7.0]]
+
+
+@pytest.mark.parametrize(("statuses", "is_kept"), [((), False), (("ok", "failed"), True)])
+def test_of_a_run_that_another_command_has_stored_a_journal_for_a_retry_is_kept(
+    tmp_path: Path, statuses: tuple[str, ...], is_kept: bool
+) -> None:
+    setup = make_setup(evals=2)
+    path = tmp_path / f"{setup.run_id(0)}.jsonl"
+    journal = Journal(path, setup.run_id(0))
+    for number, status in enumerate(statuses):
+        journal.append(Record(number, "{}", (1.0,), 0.1, status, "", 0.0, 0.1, number, 1, True))
+    journal.close()
+    planned = cast(PlannedSetup, SimpleNamespace(setup=setup))
+    assert not _compute_live(planned, 0, tmp_path, lambda seed: True).trajectories
+    assert path.exists() is is_kept
 
 
 def test_making_a_method_ready_belongs_to_no_run(nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend) -> None:

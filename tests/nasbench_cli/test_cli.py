@@ -338,6 +338,14 @@ def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
     assert "4/4   complete" in nasbench("status", store).out
 
 
+def test_show_run_says_that_the_file_of_its_run_is_damaged(nasbench: Command, tmp_path: Path) -> None:
+    nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
+    (path,) = (tmp_path / "s").glob("random*.parquet")
+    path.write_bytes(path.read_bytes()[:-9])
+    shown = nasbench("show-run", tmp_path / "s", "random", "nb201-cifar10", 0)
+    assert (shown.code, f"{path} is set aside" in shown.err) == (2, True)
+
+
 def test_a_stale_store_is_told_and_superseded(
     nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,14 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert by_numpy[columns].equals(plain[columns])
 
 
+def test_a_damaged_file_whose_runs_are_computed_again_is_a_warning(tmp_path: Path) -> None:
+    front.run(**ASKED, store=tmp_path / "s")
+    path = next((tmp_path / "s").glob("random*.parquet"))
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.warns(UserWarning, match="is set aside"):
+        front.run(**ASKED, store=tmp_path / "s")
+
+
 def test_runs_that_are_missing_at_the_end_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "compute", lambda self, where: iter(()))
     with pytest.raises(StoreError, match=r"1 run missing: .* call it again"):

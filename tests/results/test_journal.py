@@ -59,6 +59,9 @@ def test_what_failed_is_taken_back_with_all_after_it_and_nothing_else(tmp_path: 
     assert path.read_bytes() == b"".join(lines[:2])  # the header, and the record before the failed one
     drop_failed(path)
     assert path.read_bytes() == b"".join(lines[:2])
+    path.write_bytes(b"".join(lines) + b'{"check": "00000300-')  # torn by a crash
+    drop_failed(path)
+    assert path.read_bytes() == b"".join(lines[:2])
     path.write_bytes(b"".join(lines) + b'{"ask": 3}\n')
     drop_failed(path)
     assert path.read_bytes() == b"".join(lines) + b'{"ask": 3}\n'  # damaged: left for whoever opens it to say so
