@@ -93,6 +93,11 @@ class Curves:
         return self.settings["space"].isin(spaces).to_numpy()
 
     @property
+    def has_several_objectives(self) -> bool:
+        """Whether the runs have several objectives."""
+        return bool((self.settings["scales"].map(len) > 0).any())
+
+    @property
     def compared(self) -> Score:
         """The score that `incumbent` has: `score`, or the observed value if no run has that score (live benchmarks)."""
         return self.score if self.score.name in self.worth else OBSERVED

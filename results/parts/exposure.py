@@ -33,9 +33,10 @@ def part(subject: Subject) -> Part | None:
 
 
 def tuned_on(comparison: Comparison, method: int) -> list[str]:
-    """The search spaces of this report on which defaults of a method were chosen."""
+    """The search spaces of this report on which defaults of a method, or of one identical to it, were chosen."""
     known = comparison.curves.tuned_on
-    return [space for space in comparison.spaces if known and space in known[method]]
+    kind = comparison.overall.kind_of(method)
+    return [space for space in comparison.spaces if known and any(space in known[m] for m in kind)]
 
 
 def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:

@@ -76,7 +76,8 @@ def _significant(comparison: Comparison) -> str:
     overall, next_best = comparison.overall, _next(comparison)
     leader = overall.ranks[0].method
     name, other = (called(comparison, overall, m) for m in (next_best.a, next_best.b))
-    ahead = [p for p in overall.tested if leader in (p.a, p.b)]
+    once = {kind[0] for kind in overall.kinds}  # identical methods count once
+    ahead = [p for p in overall.tested if leader in (p.a, p.b) and {p.a, p.b} <= once]
     told, also = (sum(getattr(p, kind) != 0 for p in ahead) for kind in ("verdict", "verdict_new"))
     sure = "not tested"
     if not np.isnan(next_best.p_these):
@@ -207,7 +208,7 @@ def _how_sure(comparison: Comparison) -> str:
         f"{told} {of} significantly on these benchmarks (5 %, Holm). {ours} "
         f"against {theirs}: {sure}.{new} If all methods were equal, at most about 5 % of such "
         "reports would call any difference significant or any claim supported, over all tables with p together "
-        "but Wilcoxon's and those that repeat a paper's tests."
+        "but Wilcoxon's, those that repeat a paper's tests, and that of verdicts by other scores."
     )
 
 
@@ -222,7 +223,7 @@ def _spaces(comparison: Comparison) -> str:
         return f"Both have runs in one {word} of {len(scopes)}, {next(iter(parts))}: this says nothing about others."
     if len(parts) == 1:
         return f"There is one {word}, {next(iter(parts))}: this says nothing about others."
-    ahead = sum(value > 0.5 for value in parts.values())
+    ahead = sum(round(value - 0.5, 12) > 0 for value in parts.values())
     values = [f"{name} {fixed(value)}" for name, value in parts.items()]
     return (
         f"{ours} is ahead of {theirs} in {ahead} of {len(parts)}: {_some(values, 8)} (probability that it is better; "
@@ -236,17 +237,22 @@ def _budget(comparison: Comparison) -> str:
     values = comparison.ranks(comparison.curves.at(at))
     leader = comparison.overall.ranks[0].method
     name = called(comparison, comparison.overall, leader)
+    others = [kind[0] for kind in comparison.overall.kinds if kind[0] != leader]
+    lowest = np.where(np.isnan(values[others]), np.inf, values[others]).min(axis=0)
     with np.errstate(invalid="ignore"):
-        leads = values[leader] <= np.nanmin(np.where(np.isnan(values), np.inf, values), axis=0) + 1e-9
+        leads = values[leader] < lowest - 1e-9
     if leads.all():
         return f"At each: {name} has the lowest expected rank from the start to the end, {_at(comparison, at[-1])}."
     last = int(np.flatnonzero(~leads)[-1])
     if last == len(at) - 1:
-        return f"At the end alone, {_at(comparison, at[-1])}; verdicts are given there."
-    other = called(comparison, comparison.overall, int(np.nanargmin(values[:, last])))
+        return f"At none: {name} shares the lowest expected rank at the end, {_at(comparison, at[-1])}."
+    with np.errstate(invalid="ignore"):
+        shares = values[leader, last] <= lowest[last] + 1e-9
+    other = called(comparison, comparison.overall, others[int(np.nanargmin(values[others, last]))])
     return (
-        f"{name} has the lowest expected rank from {_at(comparison, at[last + 1])} on; just before, {other} had the "
-        f"lowest. Verdicts are given at the end, {_at(comparison, at[-1])}."
+        f"{name} has the lowest expected rank from {_at(comparison, at[last + 1])} on; just before, "
+        f"{f'it shared that with {other}' if shares else f'{other} had the lowest'}. Verdicts are given at the end, "
+        f"{_at(comparison, at[-1])}."
     )
 
 
@@ -318,8 +324,9 @@ def _tied(comparison: Comparison) -> str:
         more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
         return f"{'; '.join(names[:_MOST])}{more}"
 
-    level = [p for p in overall.tested if p.verdict == 0]
-    untested = [p for p in overall.pairs.values() if p.is_untested]
+    once = {kind[0] for kind in overall.kinds}  # identical methods are named together
+    level = [p for p in overall.tested if p.verdict == 0 and {p.a, p.b} <= once]
+    untested = [p for p in overall.pairs.values() if p.is_untested and {p.a, p.b} <= once]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
     texts = [
         f"No significant difference: {named(level)}."

@@ -54,4 +54,4 @@ def _shown(value: float, end: float, unit: str) -> str:
 
 def _range(interval: Interval, end: float, unit: str) -> str:
     low, high = (_shown(value, end, unit) for value in interval)
-    return low if low == high else f"{low}-{high}"
+    return low if low == high else f"{low} to {high}" if math.isinf(interval[1]) else f"{low}-{high}"

@@ -33,13 +33,20 @@ def ranks(comparison: Comparison) -> Table:
     shown = pd.DataFrame({"method": data["method"]})
     for name in comparison.by_score:
         shown[name] = data[f"rank_{name}"].map(fixed)
-    shown["luck %"] = (100 * data["optimism"]).map(lambda v: fixed(v, 1))
+    several = comparison.curves.has_several_objectives
+    if not several:  # a share that is missed may be 0, and a difference from it no share
+        shown["luck %"] = (100 * data["optimism"]).map(lambda v: fixed(v, 1))
     shown["violates %"] = (100 * data["violates"]).map(lambda v: fixed(v, 1))
     what = "; ".join(f"{name}: {other.score.phrase}" for name, other in comparison.by_score.items())
     note = (
-        f"Expected rank by each score of the incumbent, which the method chose by what it observed. {what}. luck: how "
-        "far the observed value lies below the first of these scores, in % of the score, median over runs; violates: "
-        "incumbents that were observed to be feasible, and violate a constraint by it."
+        f"Expected rank by each score of the incumbent, which the method chose by what it observed. {what}. "
+        + (
+            "violates: runs that"
+            if several
+            else "luck: how far the observed value lies below the first of these scores, in % of the score, median "
+            "over runs; violates: incumbents that"
+        )
+        + " were observed to be feasible, and violate a constraint by it."
     )
     changed = _changed(comparison)
     total = count(len(comparison.overall.pairs), "pair")

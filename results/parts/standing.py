@@ -79,9 +79,11 @@ def sharing(verdicts: Verdicts) -> list[int]:
 
 
 def tuned(comparison: Comparison, verdicts: Verdicts, method: int) -> tuple[int, int]:
-    """The number of search spaces on which defaults of a method were chosen, and of all, behind the ranks."""
+    """The number of search spaces on which defaults of a method, or of one identical to it, were chosen, and of all
+    that are behind the ranks."""
     spaces = comparison.curves.settings["space"].iloc[verdicts.complete]
-    return spaces[comparison.curves.in_sample([method])[verdicts.complete]].nunique(), spaces.nunique()
+    inside = comparison.curves.in_sample(verdicts.kind_of(method))[verdicts.complete]
+    return spaces[inside].nunique(), spaces.nunique()
 
 
 def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:

@@ -195,19 +195,21 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
             disagreements[kind].append(name)
     spaces = comparison.curves.settings["space"].iloc[comparison.overall.complete]
     share = spaces.value_counts(normalize=True)
+    shared = settings.count > len(share)  # otherwise both tests give each search space the same weight
     crowded = f"{share.index[0]} alone has {100 * share.iloc[0]:.0f} % of them"
     reasons = {
         "more": "Over settings it finds a difference where this report finds none: {}. It takes settings for "
-        f"independent tasks of equal weight; {crowded}, and settings of one search space are no independent witnesses.",
+        "independent tasks of equal weight"
+        + (f"; {crowded}, and settings of one search space are no independent witnesses." if shared else "."),
         "fewer": f"{_floors(by_level[:1])} This report finds a difference: {{}}."
         if _floors(by_level[:1])
         else "It finds none where this report finds a difference: {}. It counts one median per setting, this report "
-        "every run, and gives each search space the same weight.",
-        "opposite": "It finds the opposite of this report: {}. It gives each setting the same weight, this report "
-        f"each search space; {crowded}.",
+        f"every run{', and gives each search space the same weight' if shared else ''}.",
+        "opposite": "It finds the opposite of this report: {}."
+        + (f" It gives each setting the same weight, this report each search space; {crowded}." if shared else ""),
     }
     said = [told]
-    if further:
+    if further and shared:
         said.append(
             f"Said of new tasks, {further} of those over settings would go further than this report: the test takes "
             f"{count(settings.count, 'setting')} for independent tasks, and they come from "

@@ -82,7 +82,7 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
         scene = pairs.critical_difference(comparison, width * _PIXELS)
         items.append(_Item("fig-cd", caption, "How sure is that? What is tied?", plots.render(scene, "pdf")))
     if known(comparison):
-        families = dict.fromkeys(comparison.curves.settings["family"].iloc[known(comparison)])
+        families = dict.fromkeys(comparison.families.iloc[known(comparison)])
         panels = [targets.over_budget(comparison, _POINTS, family) for family in families]
         drawn = plots.charts(panels, names, method_looks, "", width)
         caption = (

@@ -8,6 +8,8 @@ from nasbench.results.scores.score import Array, Incumbents, Score
 from nasbench.results.store.trajectory import HYPERVOLUME
 
 _COLUMN = f"metric.{HYPERVOLUME}"
+_ROUNDING = 1e-9
+"""What a whole front seems to miss by rounding, which depends on the order of its points."""
 
 
 class Share(Score):
@@ -27,4 +29,7 @@ class Share(Score):
 
     def values(self, incumbents: Incumbents) -> Array | None:
         share = incumbents.columns.get(_COLUMN)
-        return None if share is None else np.maximum(1.0 - share, 0.0)
+        if share is None:
+            return None
+        missed = 1.0 - share
+        return np.where(missed < _ROUNDING, 0.0, missed)  # NaN stays

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.scores import SCORES, Score
+from nasbench.results.scores import OBSERVED, SCORES, Score
+from nasbench.results.scores.observed import ObservedShare
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.improvement import MISSING, Places, improvement, places
 from nasbench.results.statistics.nesting import Tasks
@@ -77,13 +78,13 @@ class Comparison:
     @property
     def share(self) -> float:
         """The share of the 5 % error rate that is spent on `overall`."""
-        of_constraints = CONSTRAINTS * (len(self._scopes("constraint")) > 1)
+        of_constraints = CONSTRAINTS * (self.curves.settings["constraint"].nunique() > 1)
         return 1 - CLAIMS - of_constraints - SETTINGS * (len(self.curves.settings) > 1)
 
     @cached_property
     def by_constraint(self) -> dict[str, Verdicts]:
         """Verdicts under each constraint; `overall` if there is only one."""
-        scopes = self._scopes("constraint")
+        scopes = _scopes(self.curves.settings["constraint"])
         if len(scopes) == 1:
             return dict.fromkeys(scopes, self.overall)
         judged = [judge(self.field, scope, self.baseline) for scope in scopes.values()]
@@ -92,12 +93,20 @@ class Comparison:
     @cached_property
     def by_family(self) -> dict[str, Verdicts]:
         """Estimates in each family of benchmarks, without p."""
-        return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("family").items()}
+        return {name: judge(self.field, scope, self.baseline) for name, scope in _scopes(self.families).items()}
 
     @cached_property
     def by_space(self) -> dict[str, Verdicts]:
         """Estimates in each search space, without p."""
-        return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("space").items()}
+        spaces = self.curves.settings["space"]
+        return {name: judge(self.field, scope, self.baseline) for name, scope in _scopes(spaces).items()}
+
+    @cached_property
+    def families(self) -> pd.Series[str]:
+        """The family of each setting, with its space where a family is in several: a data set may be searched twice."""
+        settings = self.curves.settings
+        is_in_several = settings.groupby("family")["space"].transform("nunique") > 1
+        return settings["family"].where(~is_in_several, settings["family"] + " in " + settings["space"])
 
     @cached_property
     def by_exposure(self) -> dict[str, Verdicts]:
@@ -175,18 +184,16 @@ class Comparison:
     @cached_property
     def by_score(self) -> dict[str, Comparison]:
         """The same comparison by each score that the runs have, by the name of the score."""
+        scores = {score.name: score for score in SCORES}
+        if self.curves.has_several_objectives:
+            scores[OBSERVED.name] = ObservedShare()
         return {
-            score.name: self
-            if score.name == self.score.name
+            name: self
+            if name == self.score.name
             else Comparison(self.curves.scored(score), self.baseline, self.checkpoints, self._identity)
-            for score in dict.fromkeys((*SCORES, self.score))
-            if score.name in self.curves.worth
+            for name, score in (scores | {self.score.name: self.score}).items()
+            if name in self.curves.worth
         }
-
-    def _scopes(self, column: str) -> dict[str, NDArray[np.intp]]:
-        """The settings of each value of a column (constraint, family, space), in the order of the settings."""
-        names = self.curves.settings[column].to_numpy()
-        return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names)}
 
     @cached_property
     def _layout(self) -> tuple[NDArray[np.intp], ...]:
@@ -234,6 +241,11 @@ class Comparison:
         spread = np.full(shape, MISSING, values.dtype)
         spread[:, setting, method, seed] = values.T
         return spread
+
+
+def _scopes(names: pd.Series[str]) -> dict[str, NDArray[np.intp]]:
+    """The settings of each name (of a constraint, a family, a space), in the order of the settings."""
+    return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names)}
 
 
 def on_common_seeds(places_: Places) -> Places:

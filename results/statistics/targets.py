@@ -61,7 +61,7 @@ def reached(comparison: Comparison, points: Sequence[float] | Array, family: str
     Args:
         family: the family of benchmarks to average over; by default all.
     """
-    families = comparison.curves.settings["family"]
+    families = comparison.families
     settings = [s for s in known(comparison) if family in (None, families.iloc[s])]
     shares = np.full((len(comparison.methods), len(points)), np.nan)
     if settings:

@@ -193,23 +193,27 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
 
 
 def _moderated(pairs: dict[tuple[int, int], Pair], kinds: tuple[tuple[int, ...], ...]) -> dict[tuple[int, int], Pair]:
-    """The pairs with `shared`: variances over spaces moderated over all pairs that are not identical.
+    """The pairs with `shared`: variances moderated over all pairs that are not identical.
 
-    Of identical methods the first one lends variance: the pairs of its twins are the same pairs once more.
+    Variances over spaces are moderated by those over spaces alone, and so are those over families and over benchmarks,
+    which are others. Of identical methods the first one lends variance: the pairs of its twins are the same pairs once
+    more.
     """
     first = {method: kind[0] for kind in kinds for method in kind}
-    known = [key for key, pair in pairs.items() if pair.new.known and not pair.is_identical]
-    lenders = [key for key in known if all(first[method] == method for method in key)]
-    methods = len({method for key in lenders for method in key})
-    freedom = np.array([pairs[key].units - 1.0 for key in lenders])
-    variances, freedom = moderated(np.array([pairs[key].variance for key in lenders]), freedom, methods)
-    drawn = dict(zip(lenders, zip(variances.tolist(), freedom.tolist(), strict=True), strict=True))
     updated = dict(pairs)
-    for key in known:
-        pair, (a, b) = pairs[key], sorted(first[method] for method in key)
-        variance, degrees = drawn[a, b]
-        error = max(float(np.sqrt(variance / pair.units)), pair.these.error)
-        updated[key] = replace(pair, shared=Estimate(pair.new.value, error, degrees))
+    every = [key for key, pair in pairs.items() if pair.new.known and not pair.is_identical]
+    for unit in dict.fromkeys(pairs[key].unit for key in every):
+        known = [key for key in every if pairs[key].unit == unit]
+        lenders = [key for key in known if all(first[method] == method for method in key)]
+        methods = len({method for key in lenders for method in key})
+        freedom = np.array([pairs[key].units - 1.0 for key in lenders])
+        variances, freedom = moderated(np.array([pairs[key].variance for key in lenders]), freedom, methods)
+        drawn = dict(zip(lenders, zip(variances.tolist(), freedom.tolist(), strict=True), strict=True))
+        for key in known:
+            pair, (a, b) = pairs[key], sorted(first[method] for method in key)
+            variance, degrees = drawn[a, b]
+            error = max(float(np.sqrt(variance / pair.units)), pair.these.error)
+            updated[key] = replace(pair, shared=Estimate(pair.new.value, error, degrees))
     return updated
 
 
@@ -321,8 +325,10 @@ def smallest_p(seeds: NDArray[np.intp], weights: Array) -> float:
     """
     if len(seeds) == 1 and seeds[0] >= FEWEST:
         return 2 / math.comb(2 * int(seeds[0]), int(seeds[0]))
-    best = _estimate(Strata(np.ones(len(seeds)), np.zeros(len(seeds)), seeds), weights).p()
-    return 1.0 if np.isnan(best) else best
+    best = _estimate(Strata(np.ones(len(seeds)), np.zeros(len(seeds)), seeds), weights)
+    # Some settings may vary so that the error is no larger, and yet all degrees of freedom count.
+    smallest = replace(best, freedom=float(np.sum(seeds - 1))).p()
+    return 1.0 if np.isnan(smallest) else smallest
 
 
 def _by_space(strata: Strata, tasks: Tasks) -> dict[int, Estimate]:

@@ -58,6 +58,27 @@ def test_the_answer_says_on_how_many_spaces_the_leader_was_tuned(subject: Subjec
     assert table.data[["tuned_on_spaces", "spaces"]].to_numpy().tolist() == [[1, 3]]
 
 
+def test_a_method_counts_as_tuned_where_one_identical_to_it_was(filled: Callable[..., Store]) -> None:
+    own = {setup(m, b): runs(m, b) for m in ("c-tpe", "local") for b in SPACES}
+    twins = {replace(setup("random", b), method="a-twin"): runs("c-tpe", b) for b in SPACES}
+    chosen = select([filled(own | twins)])
+    subject = Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
+    assert standing.table(subject.comparison).shown["tuned"].tolist() == ["1/3"]
+    part = exposure.part(subject)
+    assert part is not None
+    assert part.tables[0].shown["tuned"].tolist()[0] == "1 of 3"
+
+
+def test_families_of_one_name_in_two_spaces_are_two(filled: Callable[..., Store]) -> None:
+    def same(bench: str) -> Setup:
+        return make_setup("random", bench, setting=replace(SETTING, space=SPACES[bench][0], family=bench[0]))
+
+    stored = filled({same(b): runs("random", b) for b in SPACES})
+    comparison = Comparison(load(select([stored])), 0, (3.0,))
+    assert sorted(comparison.families) == ["o", "t in s2", "t in s3"]
+    assert sorted(comparison.by_family) == ["o", "t in s2", "t in s3"]
+
+
 @pytest.mark.parametrize(("tuned", "sample"), [(("s1", "s2", "s3"), "in"), (("s2",), "partly in"), ((), "out of")])
 def test_a_claim_says_whether_its_method_was_tuned_there(
     tuned: tuple[str, ...], sample: str, filled: Callable[..., Store]

@@ -19,9 +19,10 @@ from nasbench.results.hypervolumes import Front, Scale, losses
 from nasbench.results.parts.fronts import part as fronts_part
 from nasbench.results.parts.importance import importances
 from nasbench.results.parts.part import Subject
+from nasbench.results.parts.score import ranks as ranks_by_score
 from nasbench.results.reading import load, select, union_fronts
 from nasbench.results.report import single_run
-from nasbench.results.scores import SHARE
+from nasbench.results.scores import SHARE, Incumbents
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import quality
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
@@ -107,6 +108,22 @@ def test_one_objective_has_no_such_part(tmp_path: Path) -> None:
 def test_a_front_of_one_point_is_measured_in_its_units() -> None:
     found = quality(np.array([[2.0, 10.0]]), np.array([[1.0, 10.0]]), SCALES)
     assert (found.igd_plus, found.epsilon, found.found) == (1, 1, 0)
+
+
+def test_what_rounding_leaves_of_a_whole_front_is_nothing() -> None:
+    columns = {f"metric.{HYPERVOLUME}": np.array([np.nan, 0.5, 1 - 4.4e-16, 1.0, 1 + 4.4e-16])}
+    values = SHARE.values(Incumbents(columns, np.ones(5, bool), np.arange(5), np.zeros(5)))
+    assert values is not None
+    assert np.array_equal(values, [np.nan, 0.5, 0.0, 0.0, 0.0], equal_nan=True)
+
+
+def test_with_several_objectives_what_was_observed_is_a_share_and_luck_is_none(filled: Fill) -> None:
+    scales = (("accuracy", "%", True, False), ("time", "", False, False))
+    comparison = _of_two_methods(filled, scales, ((90.0, 5.0), (80.0, 2.0), (70.0, 1.0))).comparison
+    table = ranks_by_score(comparison)
+    assert "observed: 1 - observed share of the attainable hypervolume" in table.note
+    assert "luck" not in table.note
+    assert "luck %" not in table.shown
 
 
 TWO = {"objectives": ("valid-error@1", "time")}

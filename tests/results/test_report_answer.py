@@ -10,7 +10,9 @@ from nasbench.results.parts.answer import over_budget
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.questions import answers
 from nasbench.results.parts.standing import table
-from tests.results.conftest import Fill
+from nasbench.results.reading import load, select
+from nasbench.results.statistics.comparison import Comparison
+from tests.results.conftest import Fill, make_run, make_setup
 from tests.results.drawn_runs import Values, compared
 
 
@@ -152,3 +154,17 @@ def test_a_leader_leads_where_another_method_stands_for_its_class(filled: Fill) 
     assert names[comparison.overall.ranks[0].method] == "leader"
     assert names[comparison.by_constraint["none"].ranks[0].method] == "twin"
     assert "no constraint" not in questions._where_not(comparison)
+
+
+def test_a_lead_that_is_shared_is_no_lead(filled: Fill) -> None:
+    """The methods begin alike; a is better at the last of three evaluations, or neither is."""
+    said = {}
+    for bench, last in (("x", 2.0), ("y", 1.0)):
+        methods = {"a": [5.0, 4.0, 1.0], "b": [5.0, 4.0 + 1e-3 * (bench == "y"), last]}
+        own = {make_setup(m, bench): [make_run(s, v) for s in range(6)] for m, v in methods.items()}
+        chosen = [pair for pair in select([filled(own)]) if pair[1].setup.bench == bench]
+        said[bench] = questions._budget(Comparison(load(chosen), 0, (3.0,)))
+    assert said["x"].startswith(
+        "a has the lowest expected rank from 3 evaluations on; just before, it shared that with"
+    )
+    assert said["y"].startswith("At none: a shares the lowest expected rank at the end")

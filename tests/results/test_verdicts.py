@@ -312,6 +312,33 @@ def test_a_clean_sweep_is_at_least_as_significant_as_a_win_that_lacks_two_runs()
     assert clean.floor == clean.these.p() < torn.these.p()
 
 
+def test_no_result_goes_below_the_smallest_p() -> None:
+    """One table of a space beside forty of another: these may vary where that is swept, with freedom of their own."""
+    space, bench = np.array([0] + [1] * 40), np.arange(41)
+    ranked = np.tile(np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]), (41, 1, 1))
+    ranked[1:, 0, 4], ranked[1:, 1, 0] = 7, 4  # one run of each is lost
+    field = Field(ranked, 1 + np.arange(ranked.size).reshape(ranked.shape), Tasks(space, space, bench))
+    pair = judge(field, bench, 0).pair(0, 1)
+    assert pair is not None
+    assert pair.floor < pair.these.p()
+
+
+def test_variances_are_moderated_by_those_over_members_of_the_same_kind() -> None:
+    """A third method that has runs on the benchmarks of one space lends nothing to a pair over four spaces."""
+    rng = np.random.default_rng(0)
+    space, bench = np.repeat(np.arange(4), 12), np.arange(48)
+    runs = np.stack([rng.normal(shift, 1, (48, 6)) for shift in (0.0, 1.0, 0.5)], axis=1)
+    ranked = np.array([places(row.reshape(-1, 1)).reshape(3, 6) for row in runs])
+    alone = Field(ranked[:, :2], 1 + np.arange(48 * 12).reshape(48, 2, 6), Tasks(space, space, bench))
+    ranked[12:, 2] = MISSING
+    identity = np.where(ranked >= 0, 1 + np.arange(ranked.size).reshape(ranked.shape), MISSING)
+    beside = Field(ranked, identity, Tasks(space, space, bench))
+    pairs = [judge(field, bench, 0).pair(0, 1) for field in (alone, beside)]
+    assert [pair.unit for pair in pairs if pair] == ["spaces", "spaces"]
+    assert pairs[0] is not None and pairs[1] is not None
+    assert pairs[0].shared == pairs[1].shared
+
+
 def test_methods_are_not_equivalent_where_the_seeds_of_one_setting_are_too_few() -> None:
     """Twenty settings of one space, where the two are alike, and one of another with four seeds in common."""
     rng = np.random.default_rng(0)

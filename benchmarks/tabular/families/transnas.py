@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _OPERATIONS = ("none", "skip", "conv1x1", "conv3x3")
 _MODULES = ("none", "plain", "double-channels", "half-resolution", "both")
-# Name and unit of the objective, number from which the value is subtracted, and meaning of the objective.
+# Name and unit of the objective, number from which the value is subtracted, and meaning of the value.
 _TASKS = {
-    "class_scene": ("error", "%", 100, "100 - top-1 accuracy"),
-    "class_object": ("error", "%", 100, "100 - top-1 accuracy"),
-    "jigsaw": ("error", "%", 100, "100 - top-1 accuracy"),
-    "segmentsemantic": ("error", "%", 100, "100 - accuracy of pixels"),
-    "autoencoder": ("dissimilarity", "", 1, "1 - structural similarity (SSIM)"),
-    "normal": ("dissimilarity", "", 1, "1 - structural similarity (SSIM)"),
-    "room_layout": ("loss", "", 0, "the loss"),
+    "class_scene": ("error", "%", 100, "top-1 accuracy"),
+    "class_object": ("error", "%", 100, "top-1 accuracy"),
+    "jigsaw": ("error", "%", 100, "top-1 accuracy"),
+    "segmentsemantic": ("error", "%", 100, "accuracy of pixels"),
+    "autoencoder": ("dissimilarity", "", 1, "structural similarity (SSIM)"),
+    "normal": ("dissimilarity", "", 1, "structural similarity (SSIM)"),
+    "room_layout": ("loss", "", 0, "minus the loss"),
 }
 _PROXIES = ("grasp", "fisher", "grad_norm", "l2_norm", "plain", "nwot", "jacov", "snip")
 _COST = Metric("cost", "s", description="1 hour per training is assumed: no time is recorded")
@@ -46,7 +46,7 @@ def _table(family: Family, task: str, data: pd.DataFrame, names: tuple[str, ...]
     codes = [ast.literal_eval(text) for text in data["arch"]]
     rows = rows_of({Categorical(name, values): [values[code[k]] for code in codes] for k, name in enumerate(names)})
     quantity, unit, top, words = _TASKS[task]
-    objective = Metric(f"only-{quantity}", unit, description=words, split="only")
+    objective = Metric(f"only-{quantity}", unit, description=f"{top or ''} - {words}".strip(" -"), split="only")
     columns = {
         objective: top - data["val"],
         Metric("params", "M", description="number of parameters", cheap=True): data["params"],

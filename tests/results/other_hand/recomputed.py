@@ -142,9 +142,9 @@ class Estimate:
         return float(2 * stats.t.sf(abs(self.value - 0.5) / math.sqrt(self.variance), self.df))
 
     def smallest_p(self) -> float:
-        """p if one method won all: no variance but the least and what is added."""
+        """p if one method won all, with no variance but the least and what is added, and all degrees of freedom."""
         error = math.sqrt((self.least + self.added) * self._unit)
-        return float(2 * stats.t.sf(0.5 / error, self._df_of(self._units)))
+        return float(2 * stats.t.sf(0.5 / error, (self._s - 1).sum()))
 
     def tail(self, border: float, upper: bool) -> float:
         """p of one side: that the value lies beyond the border."""
