@@ -25,8 +25,9 @@ _OF_NO_VERDICT = [
 def part(subject: Subject) -> Part | None:
     """The part; None if there is only one space and one family."""
     comparison = subject.comparison
+    settings = comparison.curves.settings
     scopes = {"space": comparison.by_space, "family": comparison.by_family}
-    scopes = {level: scope for level, scope in scopes.items() if len(scope) > 1}
+    scopes = {level: scope for level, scope in scopes.items() if settings[level].nunique() > 1}
     if not scopes or not comparison.against_baseline(comparison.overall):
         return None
     tables = [_table(comparison, level, scope) for level, scope in scopes.items()]
