@@ -55,7 +55,7 @@ class ParEGO(Method):
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
         by = str(options["by"])
-        learner(by, "parego")
+        learner(by, "parego")  # refuses a method that does not learn from all
         reason = MethodSpec(by).misfit(_scalarised(problem))
         return f"searches by {by}, which {reason}" if reason else super().misfit(problem, options)
 

@@ -82,7 +82,7 @@ class WarmStart(Method):
             allowed = ", ".join((*EXPERTS, _OTHER_TASKS, *known))
             return f"cannot begin with the knowledge {begins!r} there; allowed: {allowed}"
         by = str(options["by"])
-        learner(by, "warm-start")
+        learner(by, "warm-start")  # refuses a method that does not learn from all
         reason = MethodSpec(by).misfit(problem)
         return f"continues with {by}, which {reason}" if reason else super().misfit(problem, options)
 

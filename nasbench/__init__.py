@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -186,8 +186,7 @@ def run(
                 f"{count(absent, 'run')} missing: another command computes them, or their process was killed; call it "
                 f"again{said}"
             )
-        for notice in dict.fromkeys(session.store.notices):
-            warnings.warn(notice, stacklevel=2)  # such as of a damaged file whose runs were computed again
+        _warn([session.store])
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]
@@ -300,8 +299,13 @@ def report(
     try:
         return write(opened, with_own_baseline(request, opened), is_current)
     finally:
-        for notice in dict.fromkeys(notice for store in opened for notice in store.notices):
-            warnings.warn(notice, stacklevel=2)  # such as of a damaged file that was set aside
+        _warn(opened)
+
+
+def _warn(stores: Iterable[Store]) -> None:
+    """Makes notices of stores warnings, such as of a damaged file that was set aside."""
+    for notice in dict.fromkeys(notice for store in stores for notice in store.notices):
+        warnings.warn(notice, stacklevel=3)
 
 
 def _check_path(store: object) -> None:

@@ -41,7 +41,7 @@ def read_table(data: Path, spec: Path) -> TableData:
         metrics.append(Metric("cost", "s", description="of an evaluation, as the specification says"))
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
-    known, lacking = np.isfinite(columns[0]), tuple[int, ...]()
+    known = np.isfinite(columns[0])
     slots, left_out = _slots(frame, facts, rows, at, last & known, data)
     ends = slots[slots["last"]]
     shape = (space.size, int(slots["number"].max()) + 1)
@@ -58,11 +58,10 @@ def read_table(data: Path, spec: Path) -> TableData:
             curves[ends["row"], ends["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
                 ends["place"]
             ]
-    if curves is not None and 0 in along:
-        objectives = curves[np.isfinite(values[:, :, 0])][:, :, along.index(0)]
-        there = np.isfinite(objectives).all(axis=0)
-        lacking = tuple(level for level, is_there in zip(levels, there, strict=True) if not is_there)
-        curves, levels = curves[:, :, there], tuple(level for level in levels if level not in lacking)
+    recorded = levels
+    if curves is not None and 0 in along:  # a method that stopped where a training has no value would see it fail
+        there = np.isfinite(curves[np.isfinite(values[:, :, 0])][:, :, along.index(0)]).all(axis=0)
+        curves, levels = curves[:, :, there], tuple(np.array(levels)[there].tolist())
     _check_values(values, metrics, data)
     if curves is not None and cost in (names := [metrics[m].name for m in along]):
         _check_seconds(cost, curves[:, :, :, names.index(cost)], np.isfinite(values[:, :, 0]), data)
@@ -82,7 +81,7 @@ def read_table(data: Path, spec: Path) -> TableData:
         absent=MISSING[facts.get("missing", "invalid")],
         search_space=facts.get("search_space", ""),
         left_out=left_out,
-        levels_left_out=lacking,
+        levels_left_out=tuple(level for level in recorded if level not in levels),
     )
 
 

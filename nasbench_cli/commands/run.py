@@ -141,16 +141,16 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     return bool(failures or absent)
 
 
-def _say_plan(missing: list[tuple[PlannedSetup, list[int]]]) -> None:
-    wanted = sum(len(p.seeds) for p, _ in missing)
-    todo = sum(len(seeds) for _, seeds in missing)
-    if len(missing) <= MOST_LINES:
-        for p, seeds in missing:
+def _say_plan(requested: list[tuple[PlannedSetup, list[int]]]) -> None:
+    wanted = sum(len(p.seeds) for p, _ in requested)
+    todo = sum(len(seeds) for _, seeds in requested)
+    if len(requested) <= MOST_LINES:
+        for p, seeds in requested:
             cached = len(p.seeds) - len(seeds)
             state = "(cached)" if not seeds else f"{cached} (cached), {len(seeds)} to run" if cached else "to run"
             click.echo(f"{p.setup.title}: {count(len(p.seeds), 'run')}, {state}")
     state = f"{wanted - todo:,} (cached), {todo:,} to run" if todo else "all (cached)"
-    click.echo(f"{count(wanted, 'run')} in {count(len(missing), 'setup')}: {state}")
+    click.echo(f"{count(wanted, 'run')} in {count(len(requested), 'setup')}: {state}")
 
 
 def _say_cost(missing: list[tuple[PlannedSetup, list[int]]], jobs: int, costs: Costs, of_suite: bool) -> None:

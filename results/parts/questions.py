@@ -238,7 +238,7 @@ def _budget(comparison: Comparison) -> str:
     leader = comparison.overall.ranks[0].method
     name = called(comparison, comparison.overall, leader)
     others = [kind[0] for kind in comparison.overall.kinds if kind[0] != leader]
-    lowest = np.where(np.isnan(values[others]), np.inf, values[others]).min(axis=0)
+    lowest = np.where(np.isnan(values[others]), np.inf, values[others]).min(axis=0, initial=np.inf)
     with np.errstate(invalid="ignore"):
         leads = values[leader] < lowest - 1e-9
     if leads.all():

@@ -268,7 +268,7 @@ def test_a_csv_gives_the_same_table(tmp_path: Path) -> None:
 
 
 def test_each_level_has_the_repetitions_that_were_trained_to_it(tmp_path: Path) -> None:
-    """Of the first cell one training went to 108 epochs and three to 4; sizes are known all the same."""
+    """The first cell has one training of 108 epochs and three of 4; its size is known at both levels."""
     frame = pd.read_csv(as_csv(tmp_path / "t.csv", CELLS[:3]), dtype={"adjacency": str})
     frame.loc[[0, 2], ["valid@108", "test@108", "time@108"]] = np.nan
     frame.to_csv(tmp_path / "t.csv", index=False)

@@ -9,7 +9,7 @@ from nasbench.results.display import svg
 from nasbench.results.display.look import looks
 from nasbench.results.display.table import Table
 from nasbench.results.report.page import document
-from nasbench.results.report.page import runs as runs_of
+from nasbench.results.report.page.runs import as_json, style
 from nasbench.results.report.single_run import Run, describe, evaluations
 from nasbench.results.store import Store
 
@@ -26,12 +26,12 @@ def write(store: Store, runs: Sequence[Run]) -> str:
     title = f"{fragment.setup.title}, seed {record.seed}"
     return document(
         "run.html.j2",
-        svg.STYLE + runs_of.style(looks((spec,))),
+        svg.STYLE + style(looks((spec,))),
         ("runs.js",),
         title=title,
         text=describe(store, runs),
         seed=record.seed,
         is_alone=True,
         table=Table("evaluations", title, "", rows, shown),
-        runs_data=runs_of.as_json([(store, f) for f, _ in runs], {spec: 0}, [spec], sys.maxsize),
+        runs_data=as_json([(store, f) for f, _ in runs], {spec: 0}, [spec], sys.maxsize),
     )
