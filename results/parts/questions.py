@@ -143,10 +143,9 @@ def _where_not(comparison: Comparison) -> str:
 
 def _who(comparison: Comparison) -> str:
     overall = comparison.overall
-    leader, better, level, worse, untested = leading(overall)
+    leader, shared, better, level, worse, untested = leading(overall)
     name = called(comparison, overall, leader.method)
     rank = f"expected rank {fixed(leader.these.value)} of {len(overall.ranks)}"
-    shared = sharing(overall)
     if len(shared) > 1:
         return f"No clear winner: {listed([called(comparison, overall, m) for m in shared])} share the lowest {rank}."
     if worse:

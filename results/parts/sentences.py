@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_is, p_value
-from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, pairs_of_leader, sharing, tuned
+from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, pairs_of_leader, tuned
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST, LEVEL, cannot_differ
 from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, Verdicts
@@ -35,7 +35,7 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     if why is not None:
         return why
     overall = comparison.overall
-    leader, better, level, worse, untested = leading(overall)
+    leader, shared, better, level, worse, untested = leading(overall)
     first = called(comparison, overall, leader.method)
     benches = comparison.curves.settings["bench"].iloc[overall.complete].unique()
     where = f"On {benches[0]}" if len(benches) == 1 else f"On these {len(benches)} benchmarks"
@@ -46,7 +46,7 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     tied = [called(comparison, overall, pair.b) for pair in level]
     omitted = f", {not_tested(comparison, overall, untested)}" if untested else ""
     if not better and not worse:
-        if len(shared := sharing(overall)) > 1:
+        if len(shared) > 1:
             names = listed([called(comparison, overall, m) for m in shared])
             return (
                 f"{where} {names} share the lowest expected rank, and no method differs significantly from {first}"
@@ -188,14 +188,13 @@ def why_no_verdict(comparison: Comparison) -> str | None:
 def _these(comparison: Comparison) -> str:
     """The verdict on these benchmarks."""
     overall = comparison.overall
-    leader, better, level, worse, untested = leading(overall)
+    leader, shared, better, level, worse, untested = leading(overall)
     count_ = len(overall.ranks)
     where, name = _where(comparison, overall), called(comparison, overall, leader.method)
     ends = interval(leader.these.interval(1.0, count_))
     rank = f"expected rank {fixed(leader.these.value)} of {count_}, 95 % CI {ends}"
     tests = [f"Holm over {count(len(overall.tested), 'pair')}"] if overall.tested else []
     basis = f"({'; '.join([count(overall.seeds, 'seed'), *tests])})"
-    shared = sharing(overall)
     if len(shared) > 1:
         names = listed([called(comparison, overall, m) for m in shared])
         return f"{where}, there is no clear winner: {names} share the lowest {rank} {basis}."
@@ -284,9 +283,9 @@ def _under(comparison: Comparison, name: str, verdicts: Verdicts) -> str:
         return f"{where}: no setting has runs of every method."
     if not verdicts.ranks[0].these.known:
         return f"{where}: too few seeds for a verdict."
-    leader, better, level, worse, untested = leading(verdicts)
+    leader, shared, better, level, worse, untested = leading(verdicts)
     rank, name = f"{fixed(leader.these.value)} of {len(verdicts.ranks)}", called(comparison, verdicts, leader.method)
-    if len(shared := sharing(verdicts)) > 1:
+    if len(shared) > 1:
         names = listed([called(comparison, verdicts, m) for m in shared])
         return f"{where}: {names} share the lowest expected rank, {rank}."
     if not level and not worse and not untested:

@@ -24,6 +24,8 @@ class Lead(NamedTuple):
     """The method with the lowest expected rank, and its pairs with the others."""
 
     leader: Rank
+    shared: list[int]
+    """The methods with the lowest expected rank: the leader, and those that tie with it exactly."""
     better: list[Pair]
     """Pairs with methods that are significantly worse, the clearest first."""
     level: list[Pair]
@@ -32,6 +34,11 @@ class Lead(NamedTuple):
     """Pairs with methods that are significantly better; a rank is over all methods, and single pairs may disagree."""
     untested: list[Pair]
     """Pairs without a p: some setting has fewer than five seeds that both methods have."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the leader is significantly better than each other method."""
+        return bool(self.better) and not (self.level or self.worse or self.untested) and len(self.shared) == 1
 
 
 def pairs_of_leader(verdicts: Verdicts) -> list[Pair]:
@@ -45,7 +52,8 @@ def leading(verdicts: Verdicts) -> Lead:
     leader, pairs = verdicts.ranks[0], pairs_of_leader(verdicts)
     untested = [p for p in pairs if p.is_untested]
     better, level, worse = ([p for p in pairs if not p.is_untested and p.verdict == sign] for sign in (1, 0, -1))
-    return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse, untested)
+    clearest = sorted(better, key=lambda pair: -pair.these.value)
+    return Lead(leader, sharing(verdicts), clearest, level, worse, untested)
 
 
 def leaders(comparison: Comparison) -> frozenset[int]:
@@ -55,8 +63,8 @@ def leaders(comparison: Comparison) -> frozenset[int]:
         return frozenset()
     shared = sharing(overall)
     if len(overall.ranks) > 1 and overall.ranks[0].these.known:
-        _, better, level, *_ = leading(overall)
-        shared += [pair.b for pair in level if better and pair.b not in shared]
+        lead = leading(overall)
+        shared += [pair.b for pair in lead.level if lead.better and pair.b not in shared]
     return frozenset(shared[:_MOST_LEADERS])
 
 
@@ -144,15 +152,13 @@ def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[st
     """The cells for display, and the values in full precision."""
     if len(verdicts.ranks) < 2:
         return ["-"] * 5, {"is_first": False}
-    leader, better, level, worse, untested = leading(verdicts)
-    shared = sharing(verdicts)
-    name = called(comparison, verdicts, leader.method)
-    is_first = bool(better) and not level and not worse and not untested and len(shared) == 1
-    leaders = name if len(shared) == 1 else listed([called(comparison, verdicts, m) for m in shared])
-    first = name if is_first else f"no clear winner; lowest rank: {leaders}"
-    first += f", but {beaten_by(comparison, verdicts, worse)}" if worse and len(shared) == 1 else ""
-    ties = [called(comparison, verdicts, p.b) for p in level if p.b not in shared]
-    next_ = verdicts.pair(leader.method, verdicts.ranks[1].method)
+    lead = leading(verdicts)
+    leaders = listed([called(comparison, verdicts, m) for m in lead.shared])
+    first = leaders if lead.is_first else f"no clear winner; lowest rank: {leaders}"
+    if lead.worse and len(lead.shared) == 1:
+        first += f", but {beaten_by(comparison, verdicts, lead.worse)}"
+    ties = [called(comparison, verdicts, p.b) for p in lead.level if p.b not in lead.shared]
+    next_ = verdicts.pair(lead.leader.method, verdicts.ranks[1].method)
     assert next_ is not None  # ranks are of methods that share settings
     known = next_.these.known
     margin = f"{fixed(next_.these.value)}" + (f" ({interval(next_.interval)})" if known else "")
@@ -160,8 +166,8 @@ def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[st
     ahead = f"{next_.ahead} of {next_.units} {next_.unit}" if next_.unit else "-"
     named = ties if len(ties) <= _MOST_TIES else [*ties[: _MOST_TIES - 1], f"{len(ties) - _MOST_TIES + 1} more"]
     tied = "?" if not known else listed(named) or "-"
-    data = {"is_first": is_first, "first": leaders, "rank": leader.these.value, "tied": "; ".join(ties)}
-    inside, spaces = tuned(comparison, verdicts, leader.method)
+    data = {"is_first": lead.is_first, "first": leaders, "rank": lead.leader.these.value, "tied": "; ".join(ties)}
+    inside, spaces = tuned(comparison, verdicts, lead.leader.method)
     data |= {"tuned_on_spaces": inside, "spaces": spaces}
     shown = f"{inside}/{spaces}" if inside else "-"
     return [first, shown, tied, margin, ahead], data | {
