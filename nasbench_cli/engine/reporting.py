@@ -45,8 +45,12 @@ def asked_report(
 
     A repeatable option is one text or several. Raises UsageError for a value that is not understood.
     """
-    for option, text in (("baseline", baseline), ("metric", metric), ("score", score), ("protocol", protocol)):
-        if text is not None and not isinstance(text, str):
+    single = {"baseline": baseline, "metric": metric, "score": score, "protocol": protocol}
+    repeated = {"method": method, "without": without, "bench": bench, "family": family, "constrain": constrain}
+    repeated |= {"label": label if not isinstance(label, Mapping) else (), "format": format, "part": part}
+    texts = [(option, text) for option, text in single.items() if text is not None]
+    for option, text in texts + [(option, text) for option, given in repeated.items() for text in several(given)]:
+        if not isinstance(text, str):
             raise UsageError(f"{option} must be text, not {text!r}")
     formats = [name for text in several(format) for name in text.split(",")]
     strange = [name for name in formats if name not in FORMATS]
@@ -55,7 +59,11 @@ def asked_report(
     if checkpoints is not None and not isinstance(checkpoints, str):
         points = checkpoints if isinstance(checkpoints, Iterable) else [checkpoints]
         checkpoints = ",".join(map(str, points))
-    _refuse_shared({"--out": _path(out), "--paper": _path(paper), "--ioh": _path(ioh), "--optuna": _path(optuna)})
+    named_paths = {"out": out, "paper": paper, "ioh": ioh, "optuna": optuna}
+    paths = {option: _path(option, given) for option, given in named_paths.items() if given is not None}
+    if "out" not in paths:
+        raise UsageError("out is the path of a folder, not None")
+    _refuse_shared(paths)
     if figure_width is not None and paper is None:
         raise UsageError("--figure-width sets the width of the figures that --paper DIR writes: give --paper too")
     pairs = list(label.items() if isinstance(label, Mapping) else map(_label, several(label)))
@@ -65,7 +73,7 @@ def asked_report(
     if twice := sorted({name for name in named if named.count(name) > 1}):
         raise UsageError(f"{twice[0]} has two labels: give it one")
     return Request(
-        out=Path(out),
+        out=paths["out"],
         baseline=None if baseline is None else method_label(baseline),
         checkpoints=None if checkpoints is None else parse_checkpoints(checkpoints),
         protocol=protocol,
@@ -77,10 +85,10 @@ def asked_report(
         ),
         labels=dict(zip(named, [short for _, short in pairs], strict=True)),
         optional=tuple(several(part)),
-        paper=_path(paper),
+        paper=paths.get("paper"),
         figure_width=Request.figure_width if figure_width is None else _inches(figure_width),
-        ioh=_path(ioh),
-        optuna=_path(optuna),
+        ioh=paths.get("ioh"),
+        optuna=paths.get("optuna"),
         partial=partial,
         wilcoxon=wilcoxon,
         full=full,
@@ -92,16 +100,17 @@ def _labels(methods: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(map(method_label, several(methods)))
 
 
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
+def _path(option: str, given: object) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise UsageError(f"{option} must be a path, not {given!r}")
+    return Path(given)
 
 
-def _refuse_shared(targets: Mapping[str, Path | None]) -> None:
+def _refuse_shared(targets: Mapping[str, Path]) -> None:
     """Raises UsageError if two options name one place: each kind of file has a folder that holds nothing else."""
     known: dict[str, str] = {}
-    for option, path in targets.items():
-        if path is None:
-            continue
+    for name, path in targets.items():
+        option = f"--{name}"
         place = os.path.realpath(path)
         for other, whose in known.items():
             if place == other:

@@ -33,6 +33,7 @@ ASKED: dict[str, Any] = {"methods": "random", "benchmarks": "nb201-cifar10", "se
         ({"workers": True}, "workers must be a whole number, not True"),
         ({"jobs": "2"}, "jobs must be at least 1, and a whole number, not '2'"),
         ({"jobs": 1.5}, "jobs must be at least 1, and a whole number, not 1.5"),
+        ({"executor": 3}, "executor must be text, not 3"),
     ],
 )
 def test_a_value_of_another_type_is_one_sentence(changes: dict[str, Any], sentence: str) -> None:
@@ -90,3 +91,21 @@ def test_what_is_no_path_of_a_store_is_refused() -> None:
         front.report(["a", "b"])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a store is the path of a folder, not 3"):
         front.run(**ASKED, store=3)
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ({"out": None}, "out is the path of a folder, not None"),
+        ({"paper": 3}, "paper must be a path, not 3"),
+        ({"score": 3}, "score must be text, not 3"),
+        ({"bench": ["nb201-cifar10", 3]}, "bench must be text, not 3"),
+        ({"label": [("random", "r")]}, r"label must be text, not \('random', 'r'\)"),
+        ({"label": {"random": 3}}, "a label maps a method to its short name, both texts, not {'random': 3}"),
+    ],
+)
+def test_a_value_of_another_type_is_one_sentence_of_a_report(
+    option: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=f"^{sentence}$"):
+        front.report(tmp_path, **option)

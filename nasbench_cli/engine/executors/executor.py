@@ -79,5 +79,7 @@ def chosen(text: str | None, jobs: int) -> Executor:
     """
     if not isinstance(jobs, Integral) or jobs < 1:
         raise UsageError(f"jobs must be at least 1, and a whole number, not {jobs!r}")
+    if text is not None and not isinstance(text, str):
+        raise UsageError(f"executor must be text, not {text!r}")
     spec = ExecutorSpec("serial" if jobs == 1 else "processes") if text is None else ExecutorSpec.parse(text)
     return spec.build(int(jobs))
