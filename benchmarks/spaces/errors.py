@@ -50,7 +50,7 @@ def check_choice(kind: str, name: str, allowed: Collection[str]) -> None:
 
 
 def check_range(option: str, value: float, low: float, high: float = 100_000) -> None:
-    """Raises UsageError unless the value of an option lies in [low, high]."""
+    """Raises UsageError unless an option lies in [low, high]; by default `high` is more than any search needs."""
     if not low <= value <= high:
         raise UsageError(f"{option} must lie in [{low}, {high}], not {value}")
 
