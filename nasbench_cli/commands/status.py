@@ -65,6 +65,7 @@ def follow(store: Store, pause: Callable[[float], object] = sleep, clock: Callab
         click.clear()
         click.echo(f"{done} of {count(asked, 'run')}{' (partial)' if done < asked else ''}{left}\n")
         click.echo(under_way(store, setups))
+        say_notices(store)
         if done >= asked:
             return
         pause(_SECONDS)

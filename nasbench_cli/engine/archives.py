@@ -69,9 +69,10 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
             protocols = sorted({setup.protocol for setup in setups})
             places = sorted({f"{setup.bench}, {setup.constraint}" for setup in setups})
             which = f"{'; '.join(protocols)}; {'; '.join(places[:_MOST_NAMED])}" if setups else "no run"
+            damage = "".join(f"; {notice}" for store in stores for notice in store.notices[:_MOST_NAMED])
             raise UsageError(
                 f"the archive {name} has no run in the settings of these stores ({which}): it holds "
-                f"{', '.join(archive.protocols)}; `nasbench report --against {shlex.quote(name)}` shows on what"
+                f"{', '.join(archive.protocols)}; `nasbench report --against {shlex.quote(name)}` shows on what{damage}"
             )
     own = {setup.key: setup.id for setup in setups}
     data = {(s.bench, s.constraint, s.protocol): (s.data, s.held_back) for s in setups}

@@ -52,6 +52,31 @@ def test_watching_what_is_finished_ends_at_once(nasbench: Command, small_store: 
     assert "6 of 6 runs\n" in printed.out
 
 
+def test_watching_says_what_is_damaged(small_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = small_store.folder.glob("random.*.parquet")
+    path.write_bytes(path.read_bytes()[:-9])
+
+    class Stopped(Exception):
+        pass
+
+    def pause(_: float) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        follow(Store.open(small_store.folder), pause)
+    assert "is set aside" in capsys.readouterr().err
+
+
+def test_damage_is_said_where_an_archive_has_no_run_of_the_settings(nasbench: Command, small_store: Store) -> None:
+    paths = list(small_store.folder.glob("*.parquet"))
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:-9])
+    printed = nasbench("report", small_store.folder, "--against", "quick")
+    assert printed.code == 2
+    assert "(no run)" in printed.err
+    assert printed.err.count("is set aside") == len(paths)
+
+
 def test_a_report_of_what_is_not_finished_is_called_partial(
     nasbench: Command, small_store: Store, tmp_path: Path
 ) -> None:
