@@ -44,7 +44,7 @@ class Constraint:
         bound = _BOUND.fullmatch(text.strip())
         match = bound or _QUANTILE.fullmatch(text.strip())
         if match is None:
-            raise UsageError(f"constraint {text!r} is malformed; {_FORMS}")
+            raise UsageError(f"constraint {text!r} is malformed; {_FORMS}, in quotes: < and > mean files to a shell")
         if bound is None and match["number"].strip() in SIZE_CLASSES:
             size = match["number"].strip()
             return cls(match["metric"].strip(), "@", SIZE_CLASSES[size][1], size)

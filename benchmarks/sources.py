@@ -36,6 +36,11 @@ class Source:
     """Path in the repository of each file that is an original; all other files were made from the data at `path`."""
 
     @property
+    def can_be_downloaded(self) -> bool:
+        """Whether every file is an original."""
+        return self.files.keys() == self.origins.keys()
+
+    @property
     def origin(self) -> str:
         """Origin of the data in one line."""
         return f"{self.path} of https://github.com/{self.repository} at commit {self.commit}"
@@ -57,7 +62,7 @@ def fetch(source: Source) -> Path:
 
     Raises UsageError if a file is not an original, cannot be downloaded, or is not the expected one.
     """
-    if source.files.keys() != source.origins.keys():
+    if not source.can_be_downloaded:
         made = ", ".join(name for name in source.files if name not in source.origins)
         raise UsageError(
             f"{source.name} cannot be downloaded: {made} was made from {source.origin}; `nasbench data fetch "

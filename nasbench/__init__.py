@@ -68,6 +68,7 @@ __all__ = [
     "Store",
     "StoreError",
     "UsageError",
+    "__version__",
     "open_benchmark",
     "parse_constraints",
     "report",
@@ -93,6 +94,10 @@ _prepare()
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("nasbench")
     for place, names in _PLACES.items():
         if name in names:
             found: object = getattr(importlib.import_module(place), name)

@@ -149,5 +149,6 @@ def _check_download(data: DataFile, path: Path) -> None:
 for _item in datasets():
     DATASETS.add(_item.name, _item)
 DATASETS.advice["medmnist-chest"] = (
-    "an image of ChestMNIST has several labels at once (14 findings), and the networks here predict one class per image"
+    "an image of ChestMNIST has several labels at once (14 findings), and networks here predict one class per image",
+    "",
 )

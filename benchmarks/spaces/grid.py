@@ -84,7 +84,8 @@ class GridSpace(FiniteSpace, blockwise=True):
             return row
         if type(configuration) is not tuple or len(configuration) != len(self.sizes):
             raise ForeignConfiguration(
-                f"a configuration here is a tuple of {len(self.sizes)} choice indices, not {configuration!r}"
+                f"a configuration here is a tuple of {len(self.sizes)} choice indices, not {configuration!r}; "
+                "space.from_values makes one of names and values"
             )
         row = 0
         for choice, (stride, size) in zip(configuration, self._radices, strict=True):

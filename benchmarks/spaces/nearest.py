@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-_LEAST = 0.45  # similarity below which a name is not suggested
+_LEAST = 0.53  # similarity below which a name is not suggested
 _NEARLY = 0.8  # share of the greatest similarity that other suggestions need
 _LETTERS, _WORDS, _NAMES = 60, 6, 500  # bounds on the texts that are compared
 _PART, _ABBREVIATION = 0.9, 0.7  # similarity of a word to a part and to an abbreviation of it

@@ -70,7 +70,8 @@ class ParameterSpace(Space):
     def check(self, configuration: Configuration) -> None:
         if type(configuration) is not tuple or len(configuration) != len(self._names):
             raise ForeignConfiguration(
-                f"a configuration here is a tuple of {len(self._names)} coordinates, not {configuration!r}"
+                f"a configuration here is a tuple of {len(self._names)} coordinates, not {configuration!r}; "
+                "space.from_values makes one of names and values"
             )
         for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True)):
             if (x is not None) != self._is_present(d, configuration):

@@ -18,6 +18,15 @@ T = TypeVar("T")
 _NAME = re.compile(r"[a-z][a-z0-9+_-]*")
 
 
+class NotHere(UsageError):
+    """A thing is known, but its data are not on this machine."""
+
+    def __init__(self, message: str, command: str) -> None:
+        super().__init__(message)
+        self.command = command
+        """The command that brings the data."""
+
+
 class Registry(Generic[T]):
     """A table of named things (methods, benchmarks, executors, data sets, spaces).
 
@@ -43,8 +52,8 @@ class Registry(Generic[T]):
         self._theirs: set[str] = set()  # names of all entry points
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
-        self.advice: dict[str, str] = {}
-        """Advice on missing names: how such names begin → what to do."""
+        self.advice: dict[str, tuple[str, str]] = {}
+        """Advice on missing names: how such names begin → what they are, and the command that brings them, if any."""
 
     def add(self, name: str, item: T) -> None:
         """Adds `item` under `name`. Raises UsageError if the name is malformed or taken, or the item does not fit."""
@@ -117,9 +126,9 @@ class Registry(Generic[T]):
             return self._items[name]
         if name in self.broken:
             raise UsageError(f"{self._kind} {name!r} cannot be loaded: {self.broken[name]}")
-        for beginning, what in self.advice.items():
+        for beginning, (what, command) in self.advice.items():
             if name.startswith(beginning):
-                raise UsageError(f"{self._kind} {name!r} is not here: {what}")
+                raise NotHere(f"{self._kind} {name!r} is not here: {', '.join(filter(None, (what, command)))}", command)
         raise with_reasons(unknown(self._kind, name, *([], self._items) if self._many else [self._items]), self)
 
     def _load(self) -> None:

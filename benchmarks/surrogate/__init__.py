@@ -18,9 +18,9 @@ def _fetched() -> Mapping[str, Callable[[], Benchmark]]:
 
 
 BENCHMARKS.add_later(_fetched)
-_every = " --all ({} also without --all)"
 for _scenario in SCENARIOS.values():
+    _most = f" (all but {', '.join(_scenario.chosen)} with --all)" if _scenario.chosen else ""
     BENCHMARKS.advice[_scenario.prefix] = (
-        f"it is one of {len(_scenario.families)} tasks that come with the surrogate of YAHPO Gym, nasbench data fetch "
-        f"{_scenario.name}{_every.format(', '.join(_scenario.chosen)) if _scenario.chosen else ''}"
+        f"it is one of {len(_scenario.families)} tasks that come with the surrogate of YAHPO Gym{_most}",
+        f"nasbench data fetch {_scenario.name}",
     )

@@ -56,6 +56,7 @@ def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
 for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
 BENCHMARKS.add_last(_imported)
-for _family in FAMILIES:
-    BENCHMARKS.advice[_family] = f"it is a published table, nasbench data fetch {_family}"
-BENCHMARKS.advice["taskset-"] = "import the files of its task, nasbench import taskset FILE…"
+for _name, _family in FAMILIES.items():
+    _from = "" if _family.can_be_downloaded else " --from FOLDER"
+    BENCHMARKS.advice[_name] = "it is a published table", f"nasbench data fetch {_name}{_from}"
+BENCHMARKS.advice["taskset-"] = "import the files of its task", "nasbench import taskset FILE…"

@@ -13,9 +13,9 @@ from nasbench.benchmarks.metrics import sounds_held_out
 from nasbench.benchmarks.tabular.table import Array
 
 Meaning: TypeAlias = Literal[
-    "choice", "identity", "spread", "repetition", "epoch", "size", "seconds", "resource", "score"
+    "choice", "identity", "outcome", "spread", "repetition", "epoch", "size", "seconds", "resource", "score"
 ]
-"""Meanings of columns: a hyper-parameter, a number of the row, a standard deviation, the seed, …"""
+"""Meanings of columns: a hyper-parameter, a number of the row, how a training ended, a standard deviation, …"""
 
 _ON = "(?:val|valid|test|train|dev|bal)?"  # a split joined with the quantity: valacc
 _HIGHER = re.compile(
@@ -40,6 +40,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
 """Meaning → the words in a name that indicate it; an earlier meaning has priority."""
 _WHOLE: dict[str, Meaning] = {
     "": "identity",  # pandas writes the numbers of its rows there
+    **dict.fromkeys(("status", "state", "failed", "crashed", "diverged"), "outcome"),
     **dict.fromkeys(("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold"), "repetition"),
     **dict.fromkeys(("epoch", "epochs", "step", "iteration"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),

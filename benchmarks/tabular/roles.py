@@ -146,15 +146,21 @@ def _useless(column: Column) -> str:
         return "holds neither numbers nor texts"
     if column.meaning == "identity":
         return "names a row or a configuration"
+    if column.meaning == "outcome":
+        return "says how a training ended, which nobody chooses"
     if column.meaning == "spread":
         return "a spread, which no method is told"
     if column.distinct == 0:
         return "empty"
     if column.meaning in _MEASURED and not column.is_number:
         texts = column.values.dropna().astype(str)
+        odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+        said = "a measurement by its name, but its values are text, such as"
         if texts.str.fullmatch(_WRITTEN).all():
-            odd = texts[pd.to_numeric(texts, errors="coerce").isna()].iloc[0]
-            return f"a measurement by its name, but its values are text, such as {odd!r}: write plain numbers"
+            return f"{said} {odd.iloc[0]!r}: write plain numbers"
+        if len(odd) < len(texts) / 2:
+            said = "a measurement by its name, but some of its values are text, such as"
+            return f"{said} {odd.iloc[0]!r}: leave the field empty where there is no value"
     return "the same in every row" if column.distinct == 1 and not column.missing else ""
 
 

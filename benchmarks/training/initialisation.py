@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
@@ -23,18 +23,23 @@ _DRAWING = (_DropoutNd, nn.MultiheadAttention, nn.RNNBase, nn.RReLU, nn.Fraction
 
 _ONE_AT_A_TIME = threading.RLock()  # all threads share PyTorch's global random state
 
+T = TypeVar("T", bound=nn.Module)
 
-def initialised(make: Callable[[], nn.Module], device: torch.device, seed: int) -> nn.Module:
+
+def initialised(make: Callable[[], T], device: torch.device, seed: int, generator: torch.Generator | None = None) -> T:
     """A network with parameters drawn on the CPU, so that a GPU starts with the same ones.
 
     The parameters of plain layers are drawn from a generator. If a network has other layers, their constructors draw
     all parameters and buffers, while PyTorch's global random state is set to the seed; it is restored afterwards.
+
+    Args:
+        generator: draws the parameters of plain layers; by default a new one with the seed.
     """
     with torch.device("meta"):  # shapes without numbers
         network = make()
     if all(_is_plain(module) or not _tensors_of(module) for module in network.modules()):
         network = network.to_empty(device=device)
-        draw_parameters(network, torch.Generator().manual_seed(seed))
+        draw_parameters(network, generator or torch.Generator().manual_seed(seed))
         return network
     with _seeded_state(seed, device):
         return make().to(device)

@@ -26,6 +26,13 @@ def _settings(cells: str, epochs: int = 1) -> Settings:
     return Settings("single-path", flexible=cells == "each", epochs=epochs, stop=epochs, theta=0)
 
 
+def mean_flops(settings: Settings, space: Searchable) -> float:
+    """The mean FLOPs of some networks drawn uniformly, for one image."""
+    rng = np.random.default_rng(0)
+    paths = [drawn_uniformly(settings, space, rng) for _ in range(_SAMPLED_PATHS)]
+    return float(np.mean([size(path, space.filters, space.shape, space.classes).flops for path in paths]))
+
+
 @METHODS.register("one-shot-random")
 class OneShotRandom(OneShot):
     """Draws from the space of a one-shot method without a search: the baseline that every search must beat."""
@@ -94,9 +101,7 @@ class SPOS(OneShot):
 
     @property
     def beginning(self) -> float:
-        space, rng = self._space, np.random.default_rng(0)
-        paths = [drawn_uniformly(self._settings, space, rng) for _ in range(_SAMPLED_PATHS)]
-        flops = float(np.mean([size(path, space.filters, space.shape, space.classes).flops for path in paths]))
+        space, flops = self._space, mean_flops(self._settings, self._space)
         population, generations, _, _ = self._evolution
         half = space.training_images / 2
         images = 3 * self._settings.stop * half + population * generations * (half + min(half, RECALIBRATED))

@@ -9,11 +9,13 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, without_dead_edges
 from nasbench.benchmarks.spaces.errors import check_choice, check_least
 from nasbench.methods.contract import METHODS, Problem
-from nasbench.methods.oneshot.baselines import OneShotRandom
+from nasbench.methods.oneshot.baselines import OneShotRandom, mean_flops
 from nasbench.methods.oneshot.one_shot import MOST_DRAWS
 
 _SCORES = ("naswot", "synflow", "grad_norm", "snip", "params")
-_SECONDS = 0.02  # of a score, roughly
+_SECONDS = 0.02  # of building a network, roughly
+_PASSES = {"naswot": 6, "grad_norm": 3, "snip": 3}
+"""The cost of a score, roughly, in passes of a batch forwards; the other scores see no batch."""
 
 
 @METHODS.register("proxy")
@@ -46,7 +48,9 @@ class Proxy(OneShotRandom):
 
     @property
     def beginning(self) -> float:
-        return self._networks * _SECONDS
+        passes, space = _PASSES.get(self._score, 0), self._space
+        flops = passes * space.batch * mean_flops(self._settings, space) if passes else 0.0
+        return self._networks * (_SECONDS + flops / space.flops_a_second)
 
     def ask(self) -> Configuration:
         if not self._ranked:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -120,19 +121,18 @@ class Search:
         if self.data.device.type != "cuda":
             training.use_one_thread()
         s, space = self.settings, self.space
-        with torch.device("meta"):
-            network = Supernet(
-                space.filters,
-                space.shape[0],
-                space.classes,
-                space.depth,
-                s.kernels[0],
-                shared=s.shared,
-                operations=space.operations,
-            )
-        network = network.to_empty(device=self.data.device)
+        make = partial(
+            Supernet,
+            space.filters,
+            space.shape[0],
+            space.classes,
+            space.depth,
+            s.kernels[0],
+            shared=s.shared,
+            operations=space.operations,
+        )
         self._generator = torch.Generator().manual_seed(self.seed)
-        initialisation.draw_parameters(network, self._generator)
+        network = initialisation.initialised(make, self.data.device, self.seed, self._generator)
         training.channels_last(network)
         network.stop_counting()
         self.network = network

@@ -24,6 +24,17 @@ def say_cautions(planned: Sequence[PlannedSetup]) -> None:
         click.echo(f"notice: {listed(list(dict.fromkeys(names)))}: {caution}", err=True)
 
 
+def warn_of_void_constraints(planned: Sequence[PlannedSetup]) -> None:
+    """Prints, on standard error, limits that every configuration of a table keeps: perhaps they are in another unit."""
+    void: dict[str, list[str]] = {}
+    for p in planned:
+        if "=" in p.setup.constraint and p.setup.setting.feasible_share == 1:  # a limit, not a quantile
+            void.setdefault(listed(p.setup.setting.bounds), []).append(p.setup.bench)
+    for bounds, names in void.items():
+        where = listed(list(dict.fromkeys(names)))
+        click.echo(f"notice: every configuration of {where} satisfies {bounds}: is its unit meant?", err=True)
+
+
 def warn_of_small_budgets(planned: Sequence[PlannedSetup]) -> None:
     """Prints, on standard error, methods whose budget ends before they search, or before they learn."""
     _warn_of_long_searches(planned)

@@ -12,7 +12,7 @@ import click
 
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
-from nasbench.cli.commands.forewarnings import warn_of_small_budgets
+from nasbench.cli.commands.forewarnings import warn_of_small_budgets, warn_of_void_constraints
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import asked_suite, default_store, takes_data_dir, takes_grid, takes_shard
@@ -58,7 +58,9 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     if shard is not None:
         planned = shard.of(planned)
     stored = store.runs() if store else {}
-    warn_of_small_budgets([p for p in planned if not set(p.seeds) <= stored.get(p.setup.id, {}).keys()])
+    incomplete = [p for p in planned if not set(p.seeds) <= stored.get(p.setup.id, {}).keys()]
+    warn_of_void_constraints(incomplete)
+    warn_of_small_budgets(incomplete)
     costs = Costs(store)
     rows = [_Estimate(p, costs.of(p), len(set(p.seeds) & stored.get(p.setup.id, {}).keys())) for p in planned]
     facts = _facts(rows, costs.bytes_a_row)

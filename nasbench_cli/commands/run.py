@@ -11,7 +11,13 @@ from typing import Any
 import click
 
 from nasbench.cli.commands import completion
-from nasbench.cli.commands.forewarnings import say_cautions, say_device, warn_of_crowd, warn_of_small_budgets
+from nasbench.cli.commands.forewarnings import (
+    say_cautions,
+    say_device,
+    warn_of_crowd,
+    warn_of_small_budgets,
+    warn_of_void_constraints,
+)
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import (
@@ -107,6 +113,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
         say_device(incomplete, jobs)
     _say_plan(session.requested)
     say_cautions(incomplete)
+    warn_of_void_constraints(incomplete)
     warn_of_small_budgets(incomplete)
     if executor.local:
         _say_cost(session.requested, jobs, Costs(session.store), of_suite)
@@ -122,7 +129,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
             computed += len(records)
             progress.advance(len(records))
     seconds = perf_counter() - started
-    if todo:
+    if computed:
         fast = evaluations > 10 * seconds
         rate = f"{evaluations / seconds:,.0f}/s" if fast else f"{seconds / max(evaluations, 1):.1f} s each"
         click.echo(
@@ -135,6 +142,8 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     say_notices(session.store)
     failures, absent = session.outcome()
     say_failures([(p.setup, record) for p, record in failures])
+    if todo and not computed and not absent:
+        click.echo("nothing was computed here: another command has stored these runs meanwhile")
     if absent:
         are = "is" if absent == 1 else "are"
         click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again", err=True)

@@ -22,6 +22,7 @@ from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
+from nasbench.cli.engine.suites import suite_files
 from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method, MethodSpec
 from nasbench.results.display.numbers import count
@@ -43,7 +44,8 @@ def show(name: str) -> None:
 def described(name: str) -> str:
     """A full description of a benchmark, method or executor, as text. Raises UsageError if none has that name."""
     place = re.split("[/@]", name)[0]
-    if place in (*BENCHMARKS.names(), *BENCHMARKS.broken) or name.partition(":")[0] in ON_FILES.names():
+    known = (*BENCHMARKS.names(), *BENCHMARKS.broken)
+    if place in known or place.startswith(tuple(BENCHMARKS.advice)) or name.partition(":")[0] in ON_FILES.names():
         return _show_benchmark(open_benchmark(name))
     for registry in (METHODS, EXECUTORS):
         if name in registry.names() or name in registry.broken:  # `get` says why it is broken
@@ -54,6 +56,8 @@ def described(name: str) -> str:
             f"{name} is a store: `nasbench show-run {store} METHOD BENCH SEED` shows a run, `nasbench status {store}` "
             "lists all"
         )
+    if name in (path.stem for path in suite_files()):
+        raise UsageError(f"{name} is a suite: `nasbench plan {name}` shows its runs and what they cost")
     error = unknown("benchmark, method or executor", name, [*METHODS.names(), *EXECUTORS.names()], BENCHMARKS.names())
     raise with_reasons(error, BENCHMARKS, METHODS, EXECUTORS)
 

@@ -63,7 +63,7 @@ def follow(store: Store, pause: Callable[[float], object] = sleep, clock: Callab
         rate = (done - first) / seconds if seconds > 0 else 0.0
         left = f"; about {span((asked - done) / rate)} left" if rate > 0 and done < asked else ""
         click.clear()
-        click.echo(f"{done} of {count(asked, 'run')}{' (partial)' if done < asked else ''}{left}\n")
+        click.echo(f"{done:,} of {count(asked, 'run')}{' (partial)' if done < asked else ''}{left}\n")
         click.echo(under_way(store, setups))
         say_notices(store)
         if done >= asked:

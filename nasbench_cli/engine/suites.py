@@ -14,7 +14,8 @@ from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import check_choice, unknown
 from nasbench.benchmarks.spaces.options import KINDS
-from nasbench.cli.engine.keys import KEYS, Key, grid_of, with_defaults
+from nasbench.benchmarks.spaces.registry import NotHere
+from nasbench.cli.engine.keys import KEYS, Key, check_benchmark, grid_of, with_defaults
 from nasbench.cli.engine.plan import Grid, PlannedSetup
 from nasbench.methods import MethodSpec
 from nasbench.results import StoreError
@@ -194,6 +195,7 @@ class _Reader:
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines = path, text.splitlines()
         self._block = (0, 0)
+        self._named: list[str] = []  # the benchmarks of all grids
 
     def suite(self, facts: dict[str, Any]) -> Suite:
         for key in facts:
@@ -203,6 +205,8 @@ class _Reader:
         grids = facts.get("grid", [{}])
         if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
             self._fail("grid", "must be tables [[grid]]")
+        named = [grid.get("benchmarks") for grid in (shared, *grids)]
+        self._named = [name for names in named if isinstance(names, list) for name in names if isinstance(name, str)]
         baseline = facts.get("baseline")
         checkpoints = self._list("checkpoints", facts.get("checkpoints", (50, 100, 150, 200)), int)
         suite = Suite(
@@ -275,8 +279,23 @@ class _Reader:
     def _parse(self, key: str, parse: Callable[[Any], T], value: Any) -> T:
         try:
             return parse(value)
+        except NotHere as error:
+            self._fail(key, f"{error}{self._not_here_either(error.command)}")
         except (UsageError, StoreError) as error:
             self._fail(key, error)
+
+    def _not_here_either(self, first: str) -> str:
+        """The commands that bring other data that the suite lacks, besides the first, as the end of a sentence."""
+        commands = {first: None}
+        for name in self._named:
+            try:
+                check_benchmark(name)
+            except NotHere as error:
+                commands[error.command] = None
+            except UsageError:
+                pass  # said when its turn comes
+        others = list(commands)[1:]
+        return f"; the suite needs more that is not here: {', '.join(others)}" if others else ""
 
     def _fail(self, key: str, problem: object) -> NoReturn:
         raise UsageError(f"{self._place(key)}: {problem}")

@@ -47,9 +47,8 @@ def answers(subject: Subject) -> list[Answer]:
         ("Is it one benchmark?", "settings", _benchmarks),
         ("What is tied?", "pairs", _tied),
     ]
-    nothing = why or "There is one method: nothing is compared."
     compared = [
-        Answer(question, nothing if why is not None else answer(comparison), place) for question, place, answer in asked
+        Answer(question, answer(comparison) if why is None else why, place) for question, place, answer in asked
     ]
     return [
         *compared,

@@ -18,7 +18,7 @@ def answer(comparison: Comparison) -> list[str]:
     """Sentences on the average over constraints, on new tasks, and on each constraint."""
     why = why_no_verdict(comparison)
     if why is not None:
-        return [why] if why else []
+        return [why]
     texts = [_these(comparison), _new(comparison), *_equivalent(comparison)]
     if 1 < len(comparison.by_constraint) <= _MOST_CONSTRAINTS:
         texts += [_under(comparison, name, verdicts) for name, verdicts in comparison.by_constraint.items()]
@@ -159,14 +159,14 @@ def _spaces(comparison: Comparison, pair: Pair) -> str:
 
 
 def why_no_verdict(comparison: Comparison) -> str | None:
-    """The reason why no verdict is possible, empty with only one method; None if verdicts are possible."""
+    """The reason why no verdict is possible; None if verdicts are possible."""
     curves, overall = comparison.curves, comparison.overall
-    if len(curves.methods) == 1:
-        return ""
     if not curves.runs["evaluations"].any():
         return "No run has an evaluation: the budget is too small for one, or every run failed; nothing is compared."
     if not np.isfinite(curves.at((comparison.end,))).any():
         return "No method found anything feasible: there is nothing to compare."
+    if len(curves.methods) == 1:
+        return "There is one method: nothing is compared."
     if len(overall.kinds) == 1:
         others = "other" if len(curves.methods) == 2 else "others"
         return f"{listed(curves.names)} are identical here: every run of one is that of the {others}."

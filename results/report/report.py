@@ -25,7 +25,7 @@ from nasbench.results.report import export, page, text
 from nasbench.results.report.files import refuse_inside, refuse_other, refuse_strange, slug, write_all, write_single
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
-from nasbench.results.report.warnings import MISSING, warnings_of
+from nasbench.results.report.warnings import of_stores, warnings_of
 from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, OBSERVED, SHARE, UNSEEN, score_of
 from nasbench.results.scores.metric import of_metric
 from nasbench.results.scores.observed import ObservedShare
@@ -84,7 +84,7 @@ def write(
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise StoreError(f"--part {twice} is given twice: a report has each part once")
     optional = [requested(text) for text in request.optional]
-    subject, warnings = _subject(stores, request, is_current)
+    subject, warnings, is_partial = _subject(stores, request, is_current)
     parts = [part for make in PARTS if (part := make(subject)) is not None]
     if request.wilcoxon:
         parts = [_on_a_terminal(part) if part.name == "wilcoxon" else part for part in parts]
@@ -93,7 +93,7 @@ def write(
     parts[place:place] = added
     headline = sentences.headline(subject.comparison, names_baseline=request.baseline is not None)
     title = _wishes(_own(stores)).get("title") or "nasbench report"
-    title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
+    title += " (partial)" if is_partial else ""
     contents = _contents(request, subject, headline, parts, title, warnings)
     folders = [(request.out, contents)]
     if request.paper is not None:
@@ -107,7 +107,8 @@ def write(
         refuse_other(request.optuna, lambda content: content == lines)
     tables = {table.name: table.data for part in parts for table in part.tables}
     asked = {part.name for part in added} | ({"wilcoxon"} if request.wilcoxon else set())
-    shown = text.terminal(subject.curves, headline, warnings, parts, contents, None if request.full else asked)
+    first = f"(partial) {headline}" if is_partial else headline
+    shown = text.terminal(subject.curves, first, warnings, parts, contents, None if request.full else asked)
     files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
     if request.optuna is not None:
         write_single(request.optuna, lines)
@@ -131,8 +132,8 @@ def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
 
 def _subject(
     stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None]
-) -> tuple[Subject, list[str]]:
-    """The subject of the report, and its warnings."""
+) -> tuple[Subject, list[str], bool]:
+    """The subject of the report, its warnings, and whether runs that were asked for are missing."""
     every = select(stores, request.protocol, request.selection, request.partial)
     check_versions([f.setup for _, f in every])
     cut = beginning(every)
@@ -151,8 +152,10 @@ def _subject(
         selected = request.selection.summary(select(stores, asked_for, partial=request.partial))
     if selected:
         warnings.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
-    warnings += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
-    return Subject(comparison, chosen, references(stores, curves.score), request.literature, selected), warnings
+    missing, stale = of_stores(stores, asked_for, is_current)
+    warnings += [*missing, *stale, *warnings_of(comparison, [f for _, f in chosen])]
+    subject = Subject(comparison, chosen, references(stores, curves.score), request.literature, selected)
+    return subject, warnings, bool(missing)
 
 
 def _own(stores: Sequence[Store]) -> list[Store]:

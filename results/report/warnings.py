@@ -16,24 +16,11 @@ from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import under_way
 
-MISSING = "runs asked for are missing"
 
-
-def warnings_of(
-    stores: Sequence[Store],
-    protocol: str,
-    comparison: Comparison,
-    fragments: Sequence[Fragment],
-    is_current: Callable[[Setup], bool | None],
-) -> list[str]:
-    """The warnings, one sentence each, without its full stop.
-
-    Args:
-        protocol: protocol of the requested runs; in a partial report the comparison has another one.
-    """
+def warnings_of(comparison: Comparison, fragments: Sequence[Fragment]) -> list[str]:
+    """The warnings about a comparison, one sentence each, without its full stop."""
     phases = _initial_phases(comparison, fragments)
     return [
-        *_of_stores(stores, protocol, is_current),
         *_of_spaces(comparison, fragments),
         *_of_rules(comparison, fragments),
         *_of_cautions(comparison),
@@ -53,7 +40,15 @@ def _of_cautions(comparison: Comparison) -> Iterator[str]:
         yield f"{listed(benches.unique().tolist())}: {caution}"
 
 
-def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None]) -> Iterator[str]:
+def of_stores(
+    stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None]
+) -> tuple[list[str], list[str]]:
+    """Warnings about runs that are missing in stores, and about stale ones.
+
+    Args:
+        protocol: protocol of the requested runs; in a partial report the comparison has another one.
+    """
+    of_missing, of_stale = [], []
     stored = {(f.setup.id, seed) for store in stores for f in store.fragments() for seed in f.seeds}
     for store in stores:
         setups = [c for c in status(store, is_current) if c.setup.protocol == protocol]
@@ -64,14 +59,15 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Set
             of_them = f"; {begun} of them under way (--partial)" if begun else ""
             says = f"`nasbench status {shlex.quote(str(store.folder))}` says which"
             which = f"the archive {store.folder.name} was made without them" if store.folder.is_file() else says
-            yield f"{missing} of the {asked} {MISSING}: {which}{of_them}"
+            of_missing.append(f"{missing:,} of the {asked:,} runs asked for are missing: {which}{of_them}")
         stale = sorted({c.setup.bench for c in setups if c.stale})
         which = f"; `nasbench status {shlex.quote(str(store.folder))}` says which"
         if stale:
-            yield (
+            of_stale.append(
                 f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, other rules, or another "
                 f"version of a method than this installation has{'' if store.folder.is_file() else which}"
             )
+    return of_missing, of_stale
 
 
 def _of_spaces(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:

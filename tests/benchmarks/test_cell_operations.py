@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,7 +31,9 @@ from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace  #
 from nasbench.methods.oneshot.distributions import Logits, softmax  # noqa: E402
 from nasbench.methods.oneshot.parameters import ExpectedParameters  # noqa: E402
 from nasbench.methods.oneshot.sampling import stages  # noqa: E402
+from nasbench.methods.oneshot.search import Search  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
+from tests.methods.small_searches import SHORT, digits  # noqa: E402
 
 NEW = (
     CellOperation(
@@ -98,6 +101,27 @@ def test_it_is_a_layer_of_the_graph() -> None:
 def supernet(names: tuple[str, ...]) -> Any:
     torch.manual_seed(0)
     return Supernet(4, 1, 3, depth=1, kernel=3, operations=names).double()
+
+
+def test_layers_that_draw_their_own_parameters_are_searched_too() -> None:
+    torch.random.manual_seed(0)
+    before = torch.random.get_rng_state()
+    operations.add(
+        CellOperation(
+            "prelu",
+            "conv1",
+            lambda width: layers.conv2d(width, 1),
+            lambda width: torch.nn.Sequential(torch.nn.PReLU(width), torch.nn.Conv2d(width, width, 1)),
+            parameters=lambda width: width * width + 2 * width,
+        )
+    )
+    space = replace(digits(), operations=("none", "skip_connect", "nor_conv", "prelu"))
+    searches = [Search(space, replace(SHORT["milenas"], epochs=1, stop=1), seed) for seed in (0, 0, 1)]
+    for search in searches:
+        search.run()
+    first, again, other = (search.log[0].train_loss for search in searches)
+    assert first == again != other
+    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 def test_a_supernet_on_one_architecture_computes_what_its_network_does() -> None:

@@ -196,8 +196,27 @@ def test_a_text_of_its_own_in_every_row_is_doubted(guessed: Guessed) -> None:
 
 def test_a_word_among_numbers_is_named(guessed: Guessed) -> None:
     doubt = "? numbers, but for oops: an empty field says that a measurement is missing"
-    assert doubt in guessed("lr,err,val_loss\n1,0.5,1\n2,oops,2\n3,0.7,3\n")
-    assert doubt not in guessed("lr,err,val_loss\n1,0.5,1\n2,,2\n3,0.7,3\n")
+    assert doubt in guessed("lr,alpha,val_loss\n1,0.5,1\n2,oops,2\n3,0.7,3\n")
+    assert doubt not in guessed("lr,alpha,val_loss\n1,0.5,1\n2,,2\n3,0.7,3\n")
+
+
+@pytest.mark.parametrize("marks", [["diverged", "0.2"], ["-", ""], ["-", "n/a"]])
+def test_a_score_with_a_mark_where_it_failed_is_no_hyperparameter(guessed: Guessed, marks: list[str]) -> None:
+    rows = [f"{lr},{score},{60 + lr}" for lr, score in enumerate([*marks, "0.3", "0.4", "0.5"])]
+    text = guessed("\n".join(["lr,val_loss,seconds", *rows]) + "\n")
+    assert [h["name"] for h in tomllib.loads(text)["hyperparameter"]] == ["lr"]
+    assert (
+        f"#   val_loss: a measurement by its name, but some of its values are text, such as '{marks[0]}': leave the "
+        "field empty where there is no value"
+    ) in text
+    assert "# ? no column looks like a score, so the objective is a time; left out: val_loss" in text
+
+
+@pytest.mark.parametrize("name", ["State", "status"])
+def test_how_a_training_ended_is_no_hyperparameter(guessed: Guessed, name: str) -> None:
+    text = guessed(f"lr,{name},val_loss\n1,COMPLETE,0.1\n2,FAIL,\n3,COMPLETE,0.3\n")
+    assert [h["name"] for h in tomllib.loads(text)["hyperparameter"]] == ["lr"]
+    assert f"#   {name}: says how a training ended, which nobody chooses" in text
     assert "? numbers" not in guessed("lr,kind,val_loss\n1,1,1\n2,wide,2\n3,deep,3\n")
 
 

@@ -163,6 +163,11 @@ def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
         ),
         (CSV, SPEC.replace('split = "valid"\nepoch = 9\n', ""), "the objective valid-error@9 of .* needs a split"),
         (CSV, SPEC.replace("complement_of = 1", "complement_of = 0.85"), "accuracy of .* exceeds complement_of = 0.85"),
+        (
+            CSV,
+            SPEC.replace("complement_of = 1", "complement_of = 100"),
+            "accuracy of .* is nowhere above 1: comp",
+        ),
         (CSV.replace(",", ";"), SPEC, "has one column only, .*: is the separator a comma"),
         (CSV, SPEC.replace('"mine"', '"Mine"'), "must be a letter, then up to 59 letters"),
         (

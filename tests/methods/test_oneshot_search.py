@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,17 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from nasbench.benchmarks import Bound  # noqa: E402
+from nasbench.benchmarks import Bound, Metric  # noqa: E402
 from nasbench.benchmarks.images.digits import read  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
-from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
+from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
+from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import one_shot, search  # noqa: E402
-from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
+from nasbench.methods.oneshot.distributions import Logits, Probabilities  # noqa: E402
 from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
 from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
@@ -176,14 +178,87 @@ def test_the_scripts_dynamics_resume_too(space: Searchable, tmp_path: Path) -> N
     assert facts(second.log) == facts(whole.log)
 
 
-def test_the_weights_and_the_architecture_see_different_halves_of_the_training_images(space: Searchable) -> None:
+def test_the_weights_and_the_architecture_see_different_halves_of_the_training_images(
+    space: Searchable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     search = Search(space, SHORT["zo-darts"], seed=0)
     search._begin()
-    one, other = map(set, search._halves)
-    assert not one & other
-    assert one | other == set(range(64))
+    batches, asked = search.data.batches, []
+
+    def noted(size: int, mix: float | None, rng: np.random.Generator, rows: np.ndarray) -> Iterator[LabelledImages]:
+        asked.append(set(rows.tolist()))
+        return batches(size, mix, rng, rows)
+
+    monkeypatch.setattr(search.data, "batches", noted)
     for train, val in search._pairs(0):
         assert len(train.labels) == len(val.labels) == 8
+    of_weights, of_architecture = asked
+    assert len(of_weights) == 32
+    assert of_weights == set(search._halves[0])
+    assert of_architecture <= set(range(64)) - of_weights
+    assert of_weights != set(range(32))  # images may be sorted by their classes
+
+
+def test_the_weights_rate_follows_a_cosine_over_all_epochs(space: Searchable) -> None:
+    from torch.optim.lr_scheduler import CosineAnnealingLR
+
+    recipe = RECIPES["search"]
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], recipe.learning_rate)
+    scheduler = CosineAnnealingLR(optimizer, 4, recipe.final_learning_rate)
+    search = Search(space, replace(SHORT["milenas"], stop=3), seed=0)
+    search._begin()
+    for epoch in range(3):
+        search._epoch(epoch)
+        assert search.weights.rate == pytest.approx(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+
+
+def test_the_architecture_begins_small_and_has_the_papers_adam(space: Searchable) -> None:
+    """Liu et al., 2019: Adam with betas 0.5 and 0.999, weight decay 1e-3; its code draws α from 1e-3 N(0, 1)."""
+    search = Search(space, SHORT["zo-darts"], seed=0)
+    search._begin()
+    assert 0.5e-3 < float(search.logits.operations.detach().std()) < 2e-3
+    defaults = search._adam.defaults
+    assert (defaults["lr"], defaults["betas"], defaults["weight_decay"]) == (0.05, (0.5, 0.999), 1e-3)
+
+
+def test_a_temperature_makes_the_distributions_of_later_epochs_sharper(space: Searchable) -> None:
+    search = Search(space, SHORT["zo-darts+"], seed=0)
+    search._begin()
+    logits = Logits(torch.linspace(-1, 1, 30).reshape(6, 5))
+    most = []
+    for search._now in (0, 2):
+        most.append(float(search._probabilities(logits).operations.max()))
+    assert most[0] < most[1]
+
+
+def test_an_incomplete_window_does_not_go_on_in_the_next_epoch(space: Searchable) -> None:
+    """Four batches make one window of three; the fourth batch is left out, twice."""
+    search = Search(space, replace(SHORT["zo-darts"], window=3), seed=0)
+    search._begin()
+    assert [len(search._epoch(epoch).updates) for epoch in range(2)] == [1, 1]
+
+
+@pytest.mark.parametrize(("name", "order"), [("darts", ["α", "w"]), ("milenas", ["w", "α"])])
+def test_who_moves_first(name: str, order: list[str], space: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DARTS updates the architecture before the weights (algorithm 1), MiLeNAS after them (algorithm 1)."""
+    search, moved = Search(space, SHORT[name], seed=0), []
+    search._begin()
+    step, descend = search._adam.step, search.rule.descend
+    monkeypatch.setattr(search._adam, "step", lambda: moved.append("α") or step())
+    monkeypatch.setattr(search.rule, "descend", lambda *batch: moved.append("w") or descend(*batch))
+    search._stepped(0)
+    assert moved == 4 * order
+
+
+@pytest.mark.parametrize("metric", ["parameters", "parameters_paper"])
+def test_constraints_on_the_size_become_bounds_of_the_penalty(metric: str, space: Searchable) -> None:
+    size = Metric(metric, "", cheap=True)
+    bounds = (Bound(size, 3000.0, upper=False), Bound(size, 5000.0, upper=True))
+    method = MethodSpec.parse("zo-darts++:T=2").build(problem(space, constraints=bounds), np.random.default_rng(0))
+    assert method._settings.bounds == (3000.0, 5000.0)
+    assert method._settings.counts_as_paper == (metric == "parameters_paper")
 
 
 def test_the_penalty_is_there_outside_the_bounds_and_from_theta_on(space: Searchable) -> None:

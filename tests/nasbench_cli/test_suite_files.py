@@ -119,6 +119,23 @@ def test_a_wrong_suite_is_named_with_line_and_key(nasbench: Command, tmp_path: P
     assert not (tmp_path / "s").exists()
 
 
+def test_all_data_that_a_suite_lacks_are_named_at_once(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lend: Lend
+) -> None:
+    monkeypatch.setattr(
+        BENCHMARKS, "advice", {"far-": ("it is far", "fetch far"), "away-": ("it is away", "fetch away")}
+    )
+    path = tmp_path / "suite.toml"
+    names = 'benchmarks = ["nb201-cifar10", "far-1"]\n[[grid]]\nbenchmarks = ["far-2", "away-1", "x"]\n[[grid]]\n'
+    path.write_text('methods = ["random"]\n' + names)
+    printed = nasbench("plan", path)
+    assert printed.code == 2
+    assert "line 4: benchmarks: benchmark 'far-2' is not here: it is far, fetch far; the suite" in printed.err
+    assert printed.err.endswith("; the suite needs more that is not here: fetch away\n")
+    path.write_text('methods = ["random"]\nbenchmarks = ["far-1", "far-2"]')
+    assert nasbench("plan", path).err.endswith("is not here: it is far, fetch far\n")
+
+
 def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
     nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,84 @@
+"""What a newcomer does, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import nasbench as front
+from nasbench.cli.engine.session import Session
+from nasbench.results import Store
+from tests.conftest import Printed
+
+Command = Callable[..., Printed]
+RUN = ("run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 3)
+
+
+def test_a_limit_in_another_unit_that_excludes_nothing_is_noticed(nasbench: Command, tmp_path: Path) -> None:
+    def said(constraint: str) -> str:
+        return nasbench(*RUN, "--seeds", 1, "--constrain", constraint, "--store", tmp_path / constraint).err
+
+    notice = (
+        "notice: every configuration of nb201-cifar10 satisfies model_size <= 500000 M parameters: is its unit meant?"
+    )
+    assert notice in said("model_size<=500000")
+    assert "is its unit meant" not in said("model_size<=0.5") + said("model_size@1")
+    asked = (*RUN[1:], "--constrain", "model_size<=500000")
+    assert notice in nasbench("plan", *asked).err
+
+
+def test_a_comparison_that_the_shell_took_is_explained(nasbench: Command) -> None:
+    assert "in quotes: < and > mean files to a shell" in nasbench(*RUN, "--constrain", "latency").err
+
+
+def test_a_suite_is_no_benchmark_to_show(nasbench: Command) -> None:
+    printed = nasbench("show", "quick")
+    assert (printed.code, printed.err) == (
+        2,
+        "nasbench: quick is a suite: `nasbench plan quick` shows its runs and what they cost\n",
+    )
+
+
+def test_a_table_that_is_not_here_is_not_unknown(nasbench: Command) -> None:
+    assert "is a published table, nasbench data fetch ec-nas --from FOLDER" in nasbench("show", "ec-nas-2").err
+    assert "is a published table, nasbench data fetch nas-bench-macro\n" in nasbench("show", "nas-bench-macro-2").err
+
+
+def test_one_method_is_compared_with_nothing(nasbench: Command, tmp_path: Path) -> None:
+    nasbench(*RUN, "--seeds", 5, "--store", tmp_path / "s")
+    assert nasbench("report", tmp_path / "s", "--out", tmp_path / "r").out.startswith(
+        "There is one method: nothing is compared.\n"
+    )
+
+
+def test_a_verdict_on_an_unfinished_store_is_marked(nasbench: Command, small_store: Store, tmp_path: Path) -> None:
+    def shown() -> str:
+        return nasbench("report", small_store.folder, "--out", tmp_path / "r").out
+
+    assert not shown().startswith("(partial)")
+    store = Store.open(small_store.folder)
+    setup = store.fragments()[0].setup
+    store.save_plan("more", [(setup, [0, 1, 2, 3])], {})
+    assert shown().startswith("(partial) ")
+
+
+def test_what_another_command_has_computed_meanwhile_is_said(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = Session.compute
+
+    def by_another(self: Session, where: object) -> object:
+        list(compute(self, where))  # type: ignore[arg-type]
+        return (records for records in ())
+
+    monkeypatch.setattr(Session, "compute", by_another)
+    out = nasbench(*RUN, "--seeds", 2, "--store", tmp_path / "s").out
+    assert "nothing was computed here: another command has stored these runs meanwhile" in out
+    assert "0 runs computed" not in out
+
+
+def test_the_version_is_known_to_python() -> None:
+    assert front.__version__ == version("nasbench")
