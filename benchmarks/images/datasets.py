@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.benchmarks.training.recipes import RECIPES
 
 SIDE = 28
 """Height and width of MedMNIST's images in pixels."""
@@ -45,7 +46,7 @@ class Dataset:
     counts: dict[str, int]
     """Number of images in each split: train, val, test."""
     batch: dict[str, int]
-    """Images per training step, by name of the recipe."""
+    """Images per training step, by name of the recipe: of `search` and `retrain`, and of others that leave it open."""
     recipe: str
     """Name of the recipe of the plain name."""
     flip: bool
@@ -62,6 +63,12 @@ class Dataset:
     """Where the images are, for people, as the end of a sentence; not used for files of MedMNIST."""
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """ZO-DARTS++'s S, M and L, as bounds on `parameters_paper` of networks with 16 channels in the first stage."""
+
+    def __post_init__(self) -> None:
+        check_choice("recipe", self.recipe, RECIPES)
+        lack = [name for name, recipe in RECIPES.items() if recipe.batch is None and name not in self.batch]
+        if lack:
+            raise UsageError(f"batch of the data set {self.name} lacks the images per step of: {', '.join(lack)}")
 
 
 def loaded(dataset: Dataset) -> dict[str, Split]:

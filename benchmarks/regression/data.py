@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +61,8 @@ def read(path: Path, target: str) -> CsvData:
             frame = pd.read_csv(path, index_col=False)
     except pd.errors.ParserWarning:
         raise UsageError(f"{path} has more columns than names in its first line: name them all") from None
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except (OSError, EOFError, BadZipFile) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except ValueError as error:
         raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
     if repeated := [name for name in names if name and names.count(name) > 1]:

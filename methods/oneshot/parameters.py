@@ -43,7 +43,7 @@ class ExpectedParameters:
             for width in widths
         ]
         """For each stage the operations with parameters and without a kernel size: (column, parameters)."""
-        self._sizes = space.operations.index(SPATIAL) if SPATIAL in space.operations else None
+        self._sizes = space.operations.index(SPATIAL)
         by_size = [[named(sized(SPATIAL, k)).counted(width, paper) for k in kernels] for width in widths]
         self._spatial = torch.tensor(by_size, device=device).double()
         self._depth = depth
@@ -64,11 +64,10 @@ class ExpectedParameters:
         costs = torch.zeros(len(EDGES), dtype=torch.float64, device=operations.device)
         for column, cost in self._costs[stage]:
             costs = costs + operations[:, column] * cost
-        if self._sizes is not None:
-            spatial = self._spatial[stage, 0]
-            if probabilities.kernels is not None:
-                spatial = (probabilities.kernels[rows].double() * self._spatial[stage]).sum(1)
-            costs = costs + operations[:, self._sizes] * spatial
+        spatial = self._spatial[stage, 0]
+        if probabilities.kernels is not None:
+            spatial = (probabilities.kernels[rows].double() * self._spatial[stage]).sum(1)
+        costs = costs + operations[:, self._sizes] * spatial
         none = operations[:, self._none]
         sets = torch.where(self._carried, 1 - none, none)
         # The probability of a set given the edge itself: the cost of an edge already includes its probability.

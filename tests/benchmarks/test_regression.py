@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,12 @@ def test_what_cannot_be_learnt_from_is_one_sentence(
 def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^cannot read [^ ]*nowhere\.csv: No such file or directory$"):
         BenchmarkSpec.parse(f"mlp:{tmp_path}/nowhere.csv:y").open()
+    (tmp_path / "torn.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 99)[:-9])
+    (tmp_path / "no.csv.gz").write_bytes(b"a,b\n1,2\n")
+    (tmp_path / "no.csv.zip").write_bytes(b"a,b\n1,2\n")
+    for name, why in {"torn.csv.gz": "ended before", "no.csv.gz": "Not a gzip", "no.csv.zip": "not a zip"}.items():
+        with pytest.raises(UsageError, match=rf"^cannot read [^ ]*{name}: .*{why}"):
+            BenchmarkSpec.parse(f"mlp:{tmp_path}/{name}:y").open()
     with pytest.raises(UsageError, match="unknown kind of benchmark before a colon 'svm'"):
         BenchmarkSpec.parse("svm:file.csv:y")
     with pytest.raises(UsageError, match="name the file and the column to predict"):

@@ -319,3 +319,17 @@ def test_what_mutation_leaves_open_is_drawn_and_not_crossed(monkeypatch: pytest.
         search.evolved(lambda _: True, 20, generations, 10, 0.1)
         counts.append(len(calls))
     assert counts[1] >= counts[0] + 10
+
+
+def test_scores_of_larger_batches_and_channels_take_longer() -> None:
+    """A score's passes of one batch, at the speed that searches presume."""
+
+    def stated(options: str, **facts: Any) -> float:
+        space = problem(replace(digits(), **facts))
+        return MethodSpec.parse(f"proxy:networks=10,{options}").build(space, np.random.default_rng(0)).beginning
+
+    small, large = stated("score=snip", batch=8), stated("score=snip", batch=16)
+    assert large - small == pytest.approx(small - stated("score=params"))
+    assert stated("score=snip", filters=16) > 4 * small - 4 * stated("score=params")
+    assert stated("score=naswot") > small
+    assert stated("score=synflow") == stated("score=params") < small

@@ -173,7 +173,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A data set of 70 images: a step takes a few milliseconds."""
     splits = {"train": made_up(70), "val": made_up(20, seed=1), "test": made_up(20, seed=2)}
     counts = {name: len(split.labels) for name, split in splits.items()}
-    found = Dataset("few", 8, 1, 3, counts, {"search": 2}, "smoke", True, "made up", "MIT", "few-1", lambda: splits)
+    found = Dataset(
+        "few", 8, 1, 3, counts, {"search": 2, "retrain": 2}, "smoke", True, "made up", "MIT", "few-1", lambda: splits
+    )
     rows._benchmark.cache_clear()
     monkeypatch.setattr(rows, "_images", lambda: found)
 

@@ -236,6 +236,7 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
 def test_published_numbers_are_those_of_the_method_and_not_of_its_label(store: Store) -> None:
     networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0]]
     labels = {"zo-darts++:size=S": "zo-darts++", "zo-darts:estimate=noise": "zo-darts", "darts": "ours"}
+    labels["zo-darts:directions=4"] = "4 directions"
     for method in labels:
         store.commit(live(method), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     chosen = select([store])
@@ -246,6 +247,7 @@ def test_published_numbers_are_those_of_the_method_and_not_of_its_label(store: S
     assert dict(zip(table.data["method"], table.data["published_as"], strict=True)) == {
         "zo-darts++": "ZO-DARTS++ S, BreastMNIST",
         "zo-darts": "",
+        "4 directions": "",
         "ours": "DARTS, BreastMNIST",
     }
 

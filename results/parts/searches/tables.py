@@ -30,10 +30,12 @@ def searched(searches: Searches) -> Table:
         }
     )
     note = (
-        "s: of a search, on the run's clock, median over seeds; s/epoch: of an epoch. entropy: of the operations of an "
+        "s: of a search's epochs, on the run's clock, median over seeds, without scoring after them; s/epoch: of an "
+        "epoch. entropy: of the operations of an "
         "edge at the end, 1 where all are alike, 0 where one is left; decided: edges on which one operation has "
         f"{DECIDED:g} or more; both - where no architecture was trained. drawn: median parameters of up to 300 "
-        "networks drawn from each search, dead ones aside, whatever their size; within: how many of them lie between "
+        "networks drawn from each search, dead ones aside, whatever their size (where it ranks paths within the "
+        "bounds: of the best); within: how many of them lie between "
         "the bounds, - where the search had none. The file "
         "also has the expected parameters at the end, and the medians of the parts of the zeroth-order estimate."
     )
@@ -147,10 +149,14 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
     return [Table("published-searches", title, note, data, shown, marks=marks, place="terminal")]
 
 
+_UNPUBLISHED = ("order", "estimate", "directions")
+"""Options that make another method of a published one."""
+
+
 def _published_name(searches: Searches, setting: int, method: int, paper: Paper) -> str | None:
     """The paper's name of a method under a constraint; None if it has no such method, such as another estimate."""
     name, _, options = searches.specs[method].partition(":")
-    if name not in paper["methods"] or "order=" in options or "estimate=" in options:
+    if name not in paper["methods"] or any(f"{option}=" in options for option in _UNPUBLISHED):
         return None
     constraint = searches.settings["constraint"].iloc[setting]
     sizes = [option.removeprefix("size=") for option in options.split(",") if option.startswith("size=")]
