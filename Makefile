@@ -52,6 +52,7 @@ setup: .venv/core
 	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
 	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' || $(ONE_BY_ONE)
+	@echo "setup: done; . .venv/bin/activate, then nasbench list"
 
 # The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables. TPE is compiled, some
 # seconds, while nasbench is installed.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from nasbench.benchmarks.folders import made
 from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHUNK = 1 << 18
@@ -35,7 +36,7 @@ def fetched(
     Raises one of FAILURES if it is not downloaded completely; the part so far is kept.
     """
     part = whole.with_name(f".{whole.name}.part")
-    whole.parent.mkdir(parents=True, exist_ok=True)
+    made(whole.parent)
     with FileLock(whole.with_name(f".{whole.name}.lock")):
         if whole.exists():  # another process may have downloaded it meanwhile
             return

@@ -29,6 +29,17 @@ def data_folders() -> list[Path]:
     return list(dict.fromkeys([data_folder(), Path(_user_folder("data"))]))
 
 
+def made(folder: Path) -> Path:
+    """A folder for data, made where it is missing. Raises UsageError if it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot keep data in {folder}: {error.strerror}; --data-dir or $NASBENCH_DATA names another folder"
+        ) from None
+    return folder
+
+
 def place_of(folder: Path, file: str) -> Path:
     """Path of a folder of imported data: below the first of `data_folders` where it has `file`, or else the first."""
     places = [data / folder for data in data_folders()]

@@ -18,7 +18,7 @@ from nasbench.benchmarks.abilities import quantile_rank
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.files import beside
-from nasbench.benchmarks.folders import data_folder, place_of
+from nasbench.benchmarks.folders import data_folder, made, place_of
 from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.protobuf import Malformed
 from nasbench.benchmarks.repeatability import Repeatable
@@ -56,8 +56,7 @@ def import_scenario(scenario: Scenario, folder: Path, every: bool = False) -> Pa
     """
     take(scenario, folder)
     contents = {name: (folder / name).read_bytes() for name in scenario.files}
-    place = data_folder() / scenario.folder
-    place.mkdir(parents=True, exist_ok=True)
+    place = made(data_folder() / scenario.folder)
     if scenario.chosen:
         contents[_TASKS] = json.dumps(list(scenario.families if every else scenario.chosen)).encode()
     for name, content in contents.items():

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nasbench.benchmarks.folders import data_folder, place_of
+from nasbench.benchmarks.folders import data_folder, made, place_of
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -56,7 +56,7 @@ def save(name: str, columns: Columns) -> Path:
         stay = [i for i, metric in enumerate(earlier) if metric.name not in names]
         values = np.concatenate([read_array(before[0], before[1]["values"])[:, stay], columns.values], axis=1)
         columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values, columns.rows)
-    folder.mkdir(parents=True, exist_ok=True)
+    made(folder)
     facts: dict[str, Any] = {"size": len(columns.values), "rows": columns.rows}
     facts["metrics"] = [described(metric) for metric in columns.metrics]
     facts["values"] = write_array(folder, columns.values)

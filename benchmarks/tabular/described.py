@@ -203,7 +203,9 @@ def _check_cost(described: Described, data: Path) -> None:
     columns = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
     units = {metric.name: metric.unit for metric in described.metrics.values()}
     if units.get(str(cost), "s") not in _SECONDS:
-        raise UsageError(f"the cost {cost} of {data} is in {units[str(cost)]}: the clock counts seconds")
+        raise UsageError(
+            f"the cost {cost} of {data} is in {units[str(cost)]}: the clock counts seconds, give it a column in them"
+        )
     told = described.last & np.isfinite(described.columns[0])
     if isinstance(cost, int | float):
         columns["cost"], cost = np.full(len(told), float(cost)), "cost"

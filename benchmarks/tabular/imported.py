@@ -266,7 +266,7 @@ def write(table: TableData, folder: Path) -> None:
     if table.space.table_kind:
         facts["kind"] = table.space.table_kind
     json.dumps(facts)  # raises an error before anything is written, if the facts are not plain data
-    folder.mkdir(parents=True, exist_ok=True)
+    folders.made(folder)
     facts["values"] = write_array(folder, table.values)
     facts["epochs"] = "" if table.curves is None else write_array(folder, table.curves)
     if isinstance(table.space, ListedSpace):

@@ -124,7 +124,9 @@ def _slots(
     twice = keys.duplicated()
     if twice.any():
         advice = (
-            f" with the same {repetition}" if repetition else "; if it is a repetition, name the column that numbers it"
+            f" with the same {repetition}"
+            if repetition
+            else "; if it is a repetition, name the column that numbers it, or add one (0, 1, …)"
         )
         advice += "" if at is None else f" and {facts['epoch']}"
         raise UsageError(

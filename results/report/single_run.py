@@ -89,9 +89,12 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     parameters = ", ".join(f"{name}={value}" for name, value in setup.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
     is_partial = isinstance(fragment, MemoryFragment)
+    in_parts = setup.evals is not None and record.rows > setup.evals and rows["level"].nunique() > 1
+    whole = ", counted in whole trainings" if in_parts else ""
     head = [
         f"{setup.title}, seed {record.seed} (run {setup.run_id(record.seed)})" + " (partial)" * is_partial,
-        f"Budget: {setup.protocol}. Method: version {setup.method_version}{f', {parameters}' if parameters else ''}.",
+        f"Budget: {setup.protocol}{whole}. "
+        f"Method: version {setup.method_version}{f', {parameters}' if parameters else ''}.",
         f"Under way: {count(record.rows, 'evaluation')} so far."
         if is_partial
         else f"Computed {record.began} to {record.ended} with {versions}; "

@@ -82,3 +82,25 @@ def test_what_another_command_has_computed_meanwhile_is_said(
 
 def test_the_version_is_known_to_python() -> None:
     assert front.__version__ == version("nasbench")
+
+
+def test_a_folder_for_data_that_cannot_be_made_is_one_sentence(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "file" / "data"))
+    (tmp_path / "t.csv").write_text("lr,val_loss\n1,0.5\n2,0.6\n")
+    nasbench("import", "table", tmp_path / "t.csv", "--guess", "--spec", tmp_path / "t.toml")
+    printed = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "t.toml")
+    assert printed.code == 2
+    assert "Not a directory; --data-dir or $NASBENCH_DATA names another folder\n" in printed.err
+
+
+def test_a_budget_of_parts_is_said_to_count_whole_trainings(nasbench: Command, tmp_path: Path) -> None:
+    for method in ("hyperband", "random"):
+        nasbench(
+            "run", "--method", method, "--bench", "sk-boosting-digits", "--seeds", 1, "--evals", 5, "--store", tmp_path
+        )
+    shown = {m: nasbench("show-run", tmp_path, m, "sk-boosting-digits", 0).out for m in ("hyperband", "random")}
+    assert "Budget: 5 evaluations on 1 worker, counted in whole trainings." in shown["hyperband"]
+    assert "Budget: 5 evaluations on 1 worker. Method" in shown["random"]
