@@ -78,10 +78,12 @@ def _significant(comparison: Comparison) -> str:
     once = {kind[0] for kind in overall.kinds}  # identical methods count once
     ahead = [p for p in overall.tested if leader in (p.a, p.b) and {p.a, p.b} <= once]
     told, also = (sum(getattr(p, kind) != 0 for p in ahead) for kind in ("verdict", "verdict_new"))
+    worse = sum((p if p.a == leader else p.turned()).verdict < 0 for p in ahead)
     sure = "not tested"
     if not np.isnan(next_best.p_these):
         sure = f"{p_is(next_best.p_these)} on these benchmarks (Holm), "
-        sure += "significant" if next_best.verdict else "not significant"
+        words = {1: "significant", 0: "not significant", -1: "and significantly worse"}
+        sure += words[next_best.verdict]
     new = f" and from {also or 'none'} of them on new tasks" if overall.unit else ""
     firsts = _halves(comparison)
     of_halves = listed(sorted({called(comparison, overall, m) for half in firsts for m in half}))
@@ -95,7 +97,7 @@ def _significant(comparison: Comparison) -> str:
     return (
         f"{name} against {other}, the next by rank: {sure}. "
         f"{name} differs significantly from {told or 'none'} of {count(len(ahead), 'other method')} on these "
-        f"benchmarks{new}; {halves}."
+        f"benchmarks{f' (it is worse than {worse} of them)' if worse else ''}{new}; {halves}."
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_is, p_value
-from nasbench.results.parts.standing import beaten_by, called, leading, not_tested, pairs_of_leader, tuned
+from nasbench.results.parts.standing import beaten_by, beats_all, called, leading, not_tested, pairs_of_leader, tuned
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST, LEVEL, cannot_differ
 from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, Verdicts
 
 _MOST_NAMED = 8  # methods with numbers in a sentence
 _MOST_CONSTRAINTS = 8
+_NONE = "no method is better than all others"
 
 
 def answer(comparison: Comparison) -> list[str]:
@@ -43,7 +44,8 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     if inside:
         place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
         first += f" (its defaults were chosen on {place})"
-    tied = [called(comparison, overall, pair.b) for pair in level]
+    tied = [called(comparison, overall, p.b) for p in level if (rank := overall.rank_of(p.b)) and rank.first == 1]
+    behind = [called(comparison, overall, p.b) for p in level]
     omitted = f", {not_tested(comparison, overall, untested)}" if untested else ""
     if not better and not worse:
         if len(shared) > 1:
@@ -54,12 +56,17 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
             )
         if not level:
             return f"{where} {first} has the lowest expected rank{omitted}."
-        return f"{where} no method differs significantly from {first}, which has the lowest expected rank{omitted}."
+        more = _more_settings(overall)
+        return (
+            f"{where} no method differs significantly from {first}, which has the lowest expected rank{more}{omitted}."
+        )
     own = f" {_of_baseline(comparison)}" if names_baseline and comparison.baseline != leader.method else ""
     if worse:
         verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
     elif tied:
         verdict = f"{listed([first, *tied])} share first place"
+    elif behind:
+        verdict = f"{first} has the lowest expected rank, but does not differ significantly from {listed(behind, 'or')}"
     elif untested:
         verdict = f"{first} has the lowest expected rank"
     else:
@@ -102,7 +109,14 @@ def _new_in_brief(comparison: Comparison) -> str:
     names = [called(comparison, overall, pair.b) for pair in beaten]
     first = called(comparison, overall, leader.method)
     told = f"{first} is better than {listed(names)}" if beaten else f"no advantage of {first} is significant"
+    told += f", and {lost} better" if (lost := _better_on_new(comparison, pairs)) else ""
     return f"{_where_new(comparison, basis)} ({basis.units} {basis.unit} are the evidence) {told}."
+
+
+def _better_on_new(comparison: Comparison, pairs: list[Pair]) -> str:
+    """The methods that are significantly better than the leader on new tasks, with a verb; empty if none is."""
+    names = [called(comparison, comparison.overall, pair.b) for pair in pairs if pair.verdict_new == -1]
+    return f"{listed(names)} {'are' if len(names) > 1 else 'is'}" if names else ""
 
 
 def _breadth(pair: Pair) -> tuple[int, int]:
@@ -127,7 +141,7 @@ def _equivalent(comparison: Comparison) -> list[str]:
     texts = []
     for pairs, what in (
         (
-            [f"{_named(comparison, p)}" for p in tested if p.is_equivalent],
+            [_named(comparison, p) for p in tested if p.is_equivalent],
             f"Equivalent, for the probability that one is better lies {within} on every search space",
         ),
         (
@@ -142,7 +156,10 @@ def _equivalent(comparison: Comparison) -> list[str]:
 
 
 def _named(comparison: Comparison, pair: Pair) -> str:
-    return f"{comparison.methods[pair.a]} and {comparison.methods[pair.b]}"
+    """The methods of a pair, and on how many of the search spaces both have runs, where these are not all."""
+    there, every = len(pair.by_space), len(comparison.spaces)
+    where = f" (on {there} of {every} search spaces)" if there < every else ""
+    return f"{comparison.methods[pair.a]} and {comparison.methods[pair.b]}{where}"
 
 
 def _spaces(comparison: Comparison, pair: Pair) -> str:
@@ -210,10 +227,11 @@ def _these(comparison: Comparison) -> str:
         level_names = [called(comparison, overall, p.b) for p in level]
         rest += [f"it does not differ significantly from {listed(level_names, 'or')}"] if level else []
         rest += [f"it is {not_tested(comparison, overall, untested)}"] if untested else []
-        start = f"no method is better than all others. {name} has the lowest {rank}; {'; '.join(rest)}"
+        none = "there is no clear winner" if any(beats_all(overall, p.b) for p in worse) else _NONE
+        start = f"{none}. {name} has the lowest {rank}; {'; '.join(rest)}"
         if not better:
             return f"{where}, {start} {basis}."
-        start += ". It is better than the rest"
+        start += f". {name if worse else 'It'} is better than the rest"
     else:
         start = f"{name} is first ({rank}). It is better than {'each other method' if count_ > 2 else 'the other'}"
     return f"{where}, {start}: its run is the better one with probability {_beaten(comparison, better)} {basis}."
@@ -241,7 +259,8 @@ def _new(comparison: Comparison) -> str:
     overall, methods = comparison.overall, comparison.methods
     leader, pairs = overall.ranks[0], pairs_of_leader(overall)
     told = [pair for pair in pairs if pair.verdict_new == 1]
-    nearest = min(pairs, key=lambda pair: (not pair.shared.known, pair.shared.p()))
+    lost = f" {better} better." if (better := _better_on_new(comparison, pairs)) else ""
+    nearest = min(pairs, key=lambda pair: (not pair.shared.known, pair.these.value < 0.5, pair.shared.p()))
     basis = min(told, key=_breadth) if told else nearest
     if not basis.unit:
         return "This says nothing about new tasks: one benchmark."
@@ -254,12 +273,15 @@ def _new(comparison: Comparison) -> str:
         shown = listed(words[:_MOST_NAMED]) + (
             f", and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
         )
-        return f"{where}, {name} is better than {shown} too ({_basis(basis)}).{caution}"
+        return f"{where}, {name} is better than {shown} too ({_basis(basis)}).{lost}{caution}"
+    if nearest.these.value < 0.5:
+        return f"{where} {name} is ahead of no method that is tested.{lost}{caution}"
     among = f" after Holm over {count(len(overall.tested), 'pair')}" if len(overall.tested) > 1 else ""
+    nothing = f"no advantage of {name} is significant" if lost else f"nothing is significant for {name}"
     return (
-        f"{where} nothing is significant for {name}: the probability that it is better than {methods[nearest.b]}, its "
+        f"{where} {nothing}: the probability that it is better than {methods[nearest.b]}, its "
         f"clearest case, has the 95 % CI {interval(nearest.new.interval())} ({p_is(nearest.p_new)}{among}; "
-        f"{_basis(nearest)}).{caution}"
+        f"{_basis(nearest)}).{lost}{caution}"
     )
 
 

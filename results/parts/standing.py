@@ -69,9 +69,17 @@ def leaders(comparison: Comparison) -> frozenset[int]:
 
 
 def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> str:
-    """The methods that beat the leader, as the end of a clause."""
+    """The methods that beat the leader, as the end of a clause; one of them may even beat each other method."""
     names = [called(comparison, verdicts, p.b) for p in worse]
+    if len(names) == 1 and beats_all(verdicts, worse[0].b):
+        return f"{names[0]} is better than each other method"
     return f"{listed(names)} beat{'s' if len(names) == 1 else ''} it"
+
+
+def beats_all(verdicts: Verdicts, method: int) -> bool:
+    """Whether a method is significantly better than each other one, whoever has the lowest expected rank."""
+    others = [verdicts.pair(method, rank.method) for rank in verdicts.ranks if rank.method != method]
+    return all(pair is not None and pair.verdict == 1 for pair in others)
 
 
 def not_tested(comparison: Comparison, verdicts: Verdicts, untested: list[Pair]) -> str:
@@ -115,8 +123,8 @@ def table(comparison: Comparison) -> Table:
     bold = np.zeros(shown.shape, bool)
     bold[:, 1] = list(data["is_first"])
     note = (
-        "first: the method that is significantly better than each other one (5 %, Holm), in bold; otherwise `no clear "
-        "winner`, with the lowest expected rank, and the methods that are significantly better than that one. tuned: "
+        "first: the method with the lowest expected rank, in bold, if it is significantly better than each other one "
+        "(5 %, Holm); otherwise `no clear winner`, and the methods that are significantly better than it. tuned: "
         "on how many of the search spaces its defaults were chosen: verdicts there are in sample. tied with: "
         "those from which it does not differ significantly, which is not the same as equivalent. margin: the "
         "probability that its run is better than one of the method that is next by expected rank, with its 95 % "

@@ -122,12 +122,19 @@ def test_a_pair_that_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:
     assert pair is not None
     assert (comparison.overall.ranks[0].method, pair.verdict) == (0, -1)
     (row,) = table(comparison).shown.to_dict("records")
-    assert (row["first"], row["tied with"]) == ("no clear winner; lowest rank: a, but b beats it", "-")
+    assert (row["first"], row["tied with"]) == (
+        "no clear winner; lowest rank: a, but b is better than each other method",
+        "-",
+    )
     who = answers(Subject(comparison, []))[0].text
-    assert who == "No clear winner: a has the lowest expected rank 1.60 of 3, but b beats it, one against one."
+    b_wins = "b is better than each other method, one against one"
+    assert who == f"No clear winner: a has the lowest expected rank 1.60 of 3, but {b_wins}."
     said = sentences.answer(comparison)[0]
-    assert "no method is better than all others. a has the lowest expected rank 1.60 of 3" in said
-    assert "b beats it, one against one. It is better than the rest: its run is the better one with probability" in said
+    assert "there is no clear winner. a has the lowest expected rank 1.60 of 3" in said
+    assert f"{b_wins}. a is better than the rest: its run is the better one with probability" in said
+    assert sentences.headline(comparison).startswith(
+        f"On these 5 benchmarks a has the lowest expected rank, but {b_wins}"
+    )
     assert "differ significantly" not in said
 
 
@@ -137,8 +144,8 @@ def test_a_constraint_under_which_a_pair_contradicts_the_ranks_is_no_tie(filled:
         for m, places in CONTRADICTING.items()
     }
     said = [one for one in sentences.answer(compared(filled, values)) if one.startswith("Under x@0.5")]
-    lowest = "no clear winner; the lowest expected rank, 1.60 of 3, has a, better than c; b beats it, one against one."
-    assert said == [f"Under x@0.5: {lowest}"]
+    lowest = "no clear winner; the lowest expected rank, 1.60 of 3, has a, better than c; b is better than each other"
+    assert said == [f"Under x@0.5: {lowest} method, one against one."]
 
 
 def test_a_leader_leads_where_another_method_stands_for_its_class(filled: Fill) -> None:
@@ -168,3 +175,37 @@ def test_a_lead_that_is_shared_is_no_lead(filled: Fill) -> None:
         "a has the lowest expected rank from 3 evaluations on; just before, it shared that with"
     )
     assert said["y"].startswith("At none: a shares the lowest expected rank at the end")
+
+
+def test_who_is_better_than_the_leader_on_new_tasks_is_said(filled: Fill) -> None:
+    """As above, on seven search spaces: b is better than a there, too, and a has no advantage that is significant."""
+    values = {
+        method: {(f"f{n}", f"{bench}-{n}", c): own for n in range(7) for (_, bench, c), own in places.items()}
+        for method, places in CONTRADICTING.items()
+        if method != "c"
+    }
+    values["c"] = {place: [9.0 + value for value in own] for place, own in values["a"].items()}
+    for place, own in values["a"].items():  # b fails where it loses, so that it loses to c as well
+        if place[1].startswith(("bench3", "bench4")):
+            values["b"][place] = [99.0 + value for value in own]
+    comparison = compared(filled, values)
+    pair = comparison.overall.pair(0, 1)
+    assert pair is not None
+    assert (pair.verdict, pair.verdict_new) == (-1, -1)
+    assert sentences.headline(comparison).endswith("a is better than c, and b is better.")
+    assert sentences.answer(comparison)[1].startswith("On new tasks, a is better than c")
+    assert sentences.answer(comparison)[1].endswith(" b is better.")
+
+
+def test_methods_that_another_one_beats_do_not_share_first_place(filled: Fill) -> None:
+    """a, whose runs are best or last, differs from neither b nor c; but b beats c."""
+    runs = {"a": [-9.0 + s / 9 for s in range(7)] + [1.8, 1.85, 1.9]}
+    runs |= {"b": [s / 10 for s in range(10)], "c": [1 + s / 10 for s in range(10)]}
+    comparison = compared(filled, {method: {("f", "x", "none"): own} for method, own in runs.items()})
+    pairs = [comparison.overall.pair(*pair) for pair in ((0, 1), (0, 2), (1, 2))]
+    assert [pair.verdict for pair in pairs if pair] == [0, 0, 1]
+    assert comparison.overall.ranks[0].method == 0
+    assert sentences.headline(comparison).startswith("On x no method differs significantly from a")
+    runs["d"] = [9.0 + s for s in range(10)]
+    comparison = compared(filled, {method: {("f", "y", "none"): own} for method, own in runs.items()})
+    assert sentences.headline(comparison).startswith("On y a and b share first place")
