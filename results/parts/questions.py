@@ -206,7 +206,7 @@ def _how_sure(comparison: Comparison) -> str:
     of = f"of {count(len(overall.tested), 'pair')} {'differs' if told == 1 else 'differ'}"
     return (
         f"{told} {of} significantly on these benchmarks (5 %, Holm). {ours} "
-        f"against {theirs}: {sure}.{new} If all methods were equal, at most about 5 % of such "
+        f"against {theirs}: {sure}.{new} If all methods were identical, at most about 5 % of such "
         "reports would call any difference significant or any claim supported, over all tables with p together "
         "but Wilcoxon's, those that repeat a paper's tests, and that of verdicts by other scores."
     )

@@ -110,7 +110,7 @@ def aggregates(comparison: Comparison, scores: targets.Targets) -> Table:
     )
     marks = (
         "iqm: interquartile mean; area: mean over the budget; to baseline: difference of iqm. 95 %: confidence "
-        "interval on these benchmarks, over seeds."
+        "interval on these benchmarks, over seeds; rough below five settings, or where most runs reach the same."
     )
     return Table("aggregates", "Means of the share of targets reached", note, data, shown, None, marks)
 

@@ -116,7 +116,7 @@ class Strata:
 def over_tasks(values: Array, tasks: Tasks, these: Estimate) -> tuple[Estimate, str, Array]:
     """The estimate for new tasks, with a t interval over the highest level with several members.
 
-    se² = max(variance of the means / their number, se² of `these`): never narrower than for these benchmarks.
+    se² = max(variance of the means / their number, se² of `these`): never smaller than for these benchmarks.
 
     Args:
         values: value of each setting, averaged over seeds, shape (settings,).

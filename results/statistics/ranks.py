@@ -58,7 +58,8 @@ def ranked(runs: Field, settings: NDArray[np.intp], methods: list[int]) -> tuple
         return tuple(Rank(methods[i], e, e, 1, count) for i, e in zip(order, bare, strict=True)), seeds, ""
     ranks, unit = [], ""
     for method, strata in zip(methods, _ranks_of_seeds(places_, common), strict=True):
-        these = strata.estimate(weights, extra=0.25 * (count - 1))
+        # The runs of a method enter all of its count - 1 pairs at once: the floor of a pair grows with both factors.
+        these = strata.estimate(weights, least=0.25 * count * (count - 1), extra=0.25 * (count - 1))
         new, unit, _ = over_tasks(strata.means, tasks, these)
         ranks.append(Rank(method, these, new, 1, count))
     return tuple(sorted(ranks, key=lambda rank: rank.these.value)), seeds, unit

@@ -244,8 +244,7 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
 
 def _p_on_new_tasks(pairs: Sequence[Pair], share: float) -> Array:
     """p on new tasks of pairs that have `p_these`, after Holm's correction; NaN where variances are not known."""
-    p = np.fmax([pair.shared.p() for pair in pairs], [pair.these.p() for pair in pairs])
-    p[[not pair.shared.known for pair in pairs]] = np.nan
+    p: Array = np.maximum([pair.shared.p() for pair in pairs], [pair.these.p() for pair in pairs])
     p = np.maximum(_adjusted(p, share), [pair.new.p() for pair in pairs])
     return np.maximum(p, [pair.p_these for pair in pairs])  # Holm counts fewer pairs where some are on one benchmark
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nasbench.results.statistics.ranks import ranked
 from nasbench.results.statistics.wilcoxon import relative_differences, signed_rank
 
 
@@ -48,6 +49,19 @@ def test_tasks_that_differ_do_not_make_a_report_sure_of_new_ones(study: ModuleTy
     assert found["probability, new"] >= 0.88
     assert found["rank, these"] >= 0.9
     assert found["rank, new"] >= 0.88
+
+
+@pytest.mark.parametrize(("settings", "methods"), [(1, 15), (3, 8)])
+def test_intervals_of_ranks_hold_where_nearly_all_runs_tie(study: ModuleType, settings: int, methods: int) -> None:
+    """One run in twenty misses the optimum that all others find: every method has the same expected rank."""
+    rng, within = np.random.default_rng(0), []
+    tasks = study.Layout(((1,),) * settings, 1, 1).tasks()
+    for _ in range(60):
+        values = (rng.random((settings, methods, 20)) < 0.05).astype(float)
+        ranks, *_ = ranked(study.field(values, tasks), np.arange(settings), list(range(methods)))
+        for low, high in (rank.these.interval(1.0, methods) for rank in ranks):
+            within.append(low <= (methods + 1) / 2 <= high)
+    assert np.mean(within) >= 0.9
 
 
 def test_the_study_sees_a_test_that_is_too_sure(study: ModuleType) -> None:

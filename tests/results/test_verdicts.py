@@ -116,7 +116,7 @@ def test_expected_ranks_are_one_and_the_chances_of_all_others(filled: Fill) -> N
         others = [literal(values, name, other) for other in "abc" if other != name]
         own = Literal(1 + sum(1 - other.scores for other in others), others[0].weights, {})
         assert rank.these.value == pytest.approx(own.value)
-        assert (rank.these.error, rank.these.freedom) == pytest.approx(own.estimate(extra=0.25 * 2))
+        assert (rank.these.error, rank.these.freedom) == pytest.approx(own.estimate(least=0.25 * 3 * 2, extra=0.25 * 2))
     assert sum(rank.these.value for rank in overall.ranks) == pytest.approx(6.0)
     assert [rank.these.value for rank in overall.ranks] == sorted(rank.these.value for rank in overall.ranks)
 

@@ -274,7 +274,9 @@ class Report:
             for place in both:
                 own = {o: self.values(o, place, self.seeds(chosen, place)) for o in chosen}
                 parts.append(1 + sum(linear_parts(own[o], own[m]) for o in chosen if o != m))
-            found[m] = Estimate(tuple(parts), both, least=0.0, added=(len(chosen) - 1) / 4)
+            found[m] = Estimate(
+                tuple(parts), both, least=len(chosen) * (len(chosen) - 1) / 4, added=(len(chosen) - 1) / 4
+            )
         return found
 
 
