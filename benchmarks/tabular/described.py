@@ -164,11 +164,10 @@ def _check_direction(described: Described, data: Path) -> None:
     if what it states of an accuracy is in another unit."""
     for number, column in described.columns.items():
         entry, known = described.facts["metric"][number], column[described.last & np.isfinite(column)]
-        scale = entry.get("complement_of", 0)
-        if len(known) and known.min() >= scale - 1 > 0:
+        if entry.get("complement_of") == 100 and len(known) and known.min() >= 99:
             raise UsageError(
                 f"{entry['column']} of {data} is nowhere above 1: complement_of = 1 makes an error of a share, "
-                f"complement_of = {scale} of percentages"
+                "complement_of = 100 of percentages"
             )
     for number, other in enumerate(described.facts["metric"][1:], start=1):
         if number in described.columns and rises(other["column"]) and not {"direction", "complement_of"} & other.keys():

@@ -286,7 +286,7 @@ class _Reader:
 
     def _not_here_either(self, first: str) -> str:
         """The commands that bring other data that the suite lacks, besides the first, as the end of a sentence."""
-        commands = {first: None}
+        commands: dict[str, None] = {}
         for name in self._named:
             try:
                 check_benchmark(name)
@@ -294,7 +294,7 @@ class _Reader:
                 commands[error.command] = None
             except UsageError:
                 pass  # said when its turn comes
-        others = list(commands)[1:]
+        others = [command for command in commands if command not in (first, "")]
         return f"; the suite needs more that is not here: {', '.join(others)}" if others else ""
 
     def _fail(self, key: str, problem: object) -> NoReturn:
