@@ -77,7 +77,7 @@ def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> 
 
 
 def beats_all(verdicts: Verdicts, method: int) -> bool:
-    """Whether a method is significantly better than each other one, whoever has the lowest expected rank."""
+    """Whether a method is significantly better than each other one; it need not have the lowest expected rank."""
     others = [verdicts.pair(method, rank.method) for rank in verdicts.ranks if rank.method != method]
     return all(pair is not None and pair.verdict == 1 for pair in others)
 
