@@ -10,6 +10,7 @@ from nasbench.results.display.panels import Chart, Panel, Series, span
 from nasbench.results.display.table import Table
 from nasbench.results.parts import sentences, standing
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.rows import unless
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import Rank
 
@@ -85,7 +86,6 @@ def _place(rank: Rank | None) -> str:
 def _note(comparison: Comparison) -> str:
     overall, curves = comparison.overall, comparison.curves
     what = comparison.score.note
-    unless = ", unless no exact front is known" if curves.has_several_objectives else ""
     if curves.compared is not comparison.score:
         what = "What is compared is the incumbent's observed objective, for no means over repetitions are known"
     return (
@@ -93,11 +93,11 @@ def _note(comparison: Comparison) -> str:
         f"better than one of its own, over {count(len(overall.complete), 'setting')} (benchmark × constraint) where no "
         "method is missing; search spaces, the families of a space, the benchmarks of a family, and the constraints "
         "of a benchmark have equal weights. A run that has found nothing feasible loses to any that has. The rank "
-        f"depends on which methods take part; the probability of a pair does not{unless}. CI (these): 95 % interval "
-        "for these benchmarks, only seeds are chance (t, stratified by setting). CI (new): 95 % confidence interval "
-        f"for new tasks, {overall.unit or 'search spaces'} are a sample (t over their means, the error never smaller). "
-        "place: the places left open by the pairs that differ significantly on these benchmarks; a pair's verdict does "
-        "not depend on the others, so places may cross where ranks are close."
+        f"depends on which methods take part; the probability of a pair does not{unless(comparison)}. CI (these): 95 % "
+        "confidence interval for these benchmarks, only seeds are chance (t, stratified by setting). CI (new): 95 % "
+        f"confidence interval for new tasks, {overall.unit or 'search spaces'} are a sample (t over their means, the "
+        "error never smaller). place: the places left open by the pairs that differ significantly on these benchmarks; "
+        "a pair's verdict does not depend on the others, so places may cross where ranks are close."
     )
 
 

@@ -43,10 +43,10 @@ def table(comparison: Comparison) -> Table:
     shown["log ratio"] = data["log10_ratio"].map(fixed)
     bold = np.zeros(shown.shape, bool)
     bold[:, 2] = [pair.verdict != 0 for pair in pairs]
-    unless = ", unless no exact front is known" if comparison.curves.has_several_objectives else ""
     note = (
-        f"{rows.BETTER} It does not depend on which other methods take part{unless}. {rows.THESE} {rows.NEW} p: after "
-        f"Holm's correction over all pairs that are not identical, and times {1 / comparison.share:.3g}: of the 5 % of "
+        f"{rows.BETTER} It does not depend on which other methods take part{rows.unless(comparison)}. {rows.THESE} "
+        f"{rows.NEW} p: after Holm's correction over all pairs that are not identical, and times "
+        f"{1 / comparison.share:.3g}: of the 5 % of "
         f"reports on identical methods that may err, these pairs have {5 * comparison.share:.3g}, verdicts under "
         f"single constraints {5 * CONSTRAINTS:g}, claims of papers {5 * CLAIMS:g}, single settings {5 * SETTINGS:g}. "
         "w/t/l: benchmarks on which the probability is above, at or below one half. ties: pairs of runs that tie. log "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nasbench.results.display.numbers import count, fixed, interval, p_value
+from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import cannot_differ
 from nasbench.results.statistics.verdicts import Pair
 
@@ -24,6 +25,12 @@ NEW = (
     "variances that all pairs estimate together (moderated t, Smyth, 2004), after Holm's correction; never below the p "
     "of the interval."
 )
+
+
+def unless(comparison: Comparison) -> str:
+    """The exception to a pair's probability being independent of other methods, as the end of a clause."""
+    several = comparison.curves.has_several_objectives
+    return ", unless no exact front is known (all runs then decide the reference point)" if several else ""
 
 
 def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:

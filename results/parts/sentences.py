@@ -12,7 +12,6 @@ from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, Verdicts
 
 _MOST_NAMED = 8  # methods with numbers in a sentence
 _MOST_CONSTRAINTS = 8
-_NONE = "no method is better than all others"
 
 
 def answer(comparison: Comparison) -> list[str]:
@@ -227,7 +226,8 @@ def _these(comparison: Comparison) -> str:
         level_names = [called(comparison, overall, p.b) for p in level]
         rest += [f"it does not differ significantly from {listed(level_names, 'or')}"] if level else []
         rest += [f"it is {not_tested(comparison, overall, untested)}"] if untested else []
-        none = "there is no clear winner" if any(beats_all(overall, p.b) for p in worse) else _NONE
+        is_beaten = any(beats_all(overall, p.b) for p in worse)
+        none = "there is no clear winner" if is_beaten else "no method is better than all others"
         start = f"{none}. {name} has the lowest {rank}; {'; '.join(rest)}"
         if not better:
             return f"{where}, {start} {basis}."

@@ -90,6 +90,17 @@ def test_a_first_place_by_settings_that_another_method_lacks_says_so(filled: Fil
     )
 
 
+def test_no_difference_on_settings_that_another_method_lacks_says_so(filled: Fill) -> None:
+    rng = np.random.default_rng(1)
+    values: dict[str, dict[tuple[str, str], dict[int, float]]] = {m: {} for m in "abc"}
+    for i in range(6):
+        for m in "abc" if i == 0 else "ab":
+            values[m]["x", f"x{i}"] = dict(enumerate(rng.normal(5, 1, 10).tolist()))
+    said = sentences.headline(subject(filled, values).comparison)
+    assert said.startswith("On x0 no method differs significantly from ")
+    assert "(by pairs, on up to 6 settings; 1 of them has runs of every method)" in said
+
+
 def test_one_benchmark_with_every_method_is_not_all_there_is(filled: Fill) -> None:
     found = subject(filled, drawn({"a": {"x": 5.0, "y": 5.0}, "b": {"y": 7.0}}, {"x": 3, "y": 1}))
     assert answers(found)["Is it one benchmark?"].startswith("Yes: y0 is the only one of 4 that has runs of every")

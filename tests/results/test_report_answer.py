@@ -8,7 +8,7 @@ import pytest
 from nasbench.results.parts import questions, sentences
 from nasbench.results.parts.answer import over_budget
 from nasbench.results.parts.part import Subject
-from nasbench.results.parts.questions import answers
+from nasbench.results.parts.questions import answers, minute
 from nasbench.results.parts.standing import table
 from nasbench.results.reading import load, select
 from nasbench.results.statistics.comparison import Comparison
@@ -136,6 +136,9 @@ def test_a_pair_that_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:
         f"On these 5 benchmarks a has the lowest expected rank, but {b_wins}"
     )
     assert "differ significantly" not in said
+    sure = {own.question: own.text for own in minute(Subject(comparison, []))}["How sure is that?"]
+    assert "on these benchmarks (Holm), and significantly worse. a differs significantly from 2 of 2 other" in sure
+    assert "on these benchmarks (it is worse than 1 of them)" in sure
 
 
 def test_a_constraint_under_which_a_pair_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:

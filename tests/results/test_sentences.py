@@ -143,6 +143,21 @@ def test_what_is_equal_on_average_is_not_called_equivalent(filled: Fill) -> None
     assert "behind in y (0.2" in said or "behind in y (0.3" in said
 
 
+def test_what_is_equivalent_where_both_have_runs_is_said_to_be_so_there(filled: Fill) -> None:
+    """c has no runs in y; b has those of a in another order of seeds, everywhere."""
+    rng = np.random.default_rng(0)
+    values: Values = {m: {} for m in "abc"}
+    for space in "xy":
+        for i in range(60):
+            own = rng.normal(5, 1, 20)
+            for method in "abc" if space == "x" else "ab":
+                values[method][space, f"{space}{i}", "none"] = rng.permutation(own).tolist()
+    said = words(compared(filled, values))
+    assert (
+        "on every search space: a and b; a and c (on 1 of 2 search spaces); b and c (on 1 of 2 search spaces)." in said
+    )
+
+
 def test_every_constraint_has_its_sentence(filled: Fill) -> None:
     said = words(compared(filled, drawn("ab", seeds=20)))
     assert "Without a constraint: " in said
