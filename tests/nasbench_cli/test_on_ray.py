@@ -152,7 +152,7 @@ def test_without_an_address_a_cluster_begins_here(nasbench: Callable[..., Printe
         ("ray:gpus=-2", "gpus must be 0 or more, or -1"),
         ("ray:cpus=64", "takes 64 CPUs and 0 GPUs, and no node has them"),
         ("ray:address=127.0.0.1:1", "there is no Ray cluster at 127.0.0.1:1"),
-        ("ray:address=auto", "there is no Ray cluster at auto"),
+        ("ray:address=nowhere", "there is no Ray cluster at nowhere"),
     ],
 )
 def test_bad_input_is_one_sentence(executor: str, sentence: str, tmp_path: Path) -> None:
