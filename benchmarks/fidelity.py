@@ -80,13 +80,19 @@ class Fidelity:
     ) -> None:
         """A fidelity with one axis (see `Axis`), along which searches move, and perhaps others `beside` it.
 
-        Raises UsageError unless the values of each axis are integers from 1 to 10⁹, ascending.
+        Raises UsageError unless the values of each axis are integers from 1 to 10⁹, ascending (Python's), and the axes
+        have different names.
         """
         self.axes: tuple[Axis, ...] = (Axis(name, unit, tuple(values), continuable), *beside)
+        names = [axis.name for axis in self.axes]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise UsageError(f"two axes of the fidelity have the name {twice[0]!r}")
         for axis in self.axes:
             are_levels = all(type(value) is int and 0 < value <= HIGHEST for value in axis.values)
             if not axis.values or not are_levels or sorted(set(axis.values)) != [*axis.values]:
-                raise UsageError(f"the values of {axis.name} are no ascending integers from 1 to 10⁹: {axis.values}")
+                raise UsageError(
+                    f"the values of {axis.name} are no ascending integers (of type int) from 1 to 10⁹: {axis.values}"
+                )
 
     @cached_property
     def ladder(self) -> tuple[Level, ...]:

@@ -56,6 +56,9 @@ class Curves:
     """Search spaces on which defaults of each method were chosen, in the order of methods; empty if unknown."""
     labels: tuple[str, ...] = ()
     """Labels of the methods, in their order; empty if they are shown by their names."""
+    in_rows: tuple[Mapping[str, Array], Array] | None = None
+    """`worth` and `finished` after every row, full or partial, shape (runs, rows); None where each row is an
+    evaluation."""
 
     @property
     def observed(self) -> Array:
@@ -65,7 +68,10 @@ class Curves:
     @property
     def incumbent(self) -> Array:
         """Value of the incumbent after each evaluation by `score`, shape (runs, evaluations); NaN if there is none."""
-        return self.worth.get(self.score.name, self.observed)
+        return self._by_score(self.worth)
+
+    def _by_score(self, worth: Mapping[str, Array]) -> Array:
+        return worth.get(self.score.name, worth[OBSERVED.name])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,9 +152,10 @@ class Curves:
 
         NaN before the first evaluation.
         """
-        clocks = self.finished[rows]
+        worth, finished = self.in_rows or (self.worth, self.finished)
+        clocks = finished[rows]
         counts = np.array([np.searchsorted(clock, t, side="right") for clock, t in zip(clocks, times, strict=True)])
-        values: Array = np.take_along_axis(self.incumbent[rows], np.maximum(counts - 1, 0), axis=1)
+        values: Array = np.take_along_axis(self._by_score(worth)[rows], np.maximum(counts - 1, 0), axis=1)
         return np.where(counts > 0, values, np.nan)
 
     @cached_property

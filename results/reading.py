@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.fragment import Fragment, Torn
-from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS, Setup
+from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS, Setup, incumbent_steps
 from nasbench.results.store.under_way import under_way
 
 _COLUMNS = ("incumbent", "feasible", "finished")
@@ -88,28 +88,22 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     fragments = sorted(fragments, key=lambda found: isinstance(found[0], Archive))
     sound = {(type(store), f.setup.id, run.seed) for store, f in fragments for run in f.runs if not run.failure}
     unions = union_fronts(fragments)
-    scores = {s.name: s for s in (*SCORES, score)}.values()
-    of_scores = dict.fromkeys(column for s in scores for column in s.columns)
-    dense = _Dense(sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs))))
+    scores = {s.name: s for s in (*SCORES, score)}
+    shape = sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs)))
+    may_have_parts = any(f.setup.setting.highest > 1 and f.setup.evals is not None for _, f in fragments)
+    dense, in_rows = _Dense(*shape), _Dense(*shape) if may_have_parts else None
     settings: dict[tuple[str, str], dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     tuned: dict[str, frozenset[str]] = {}
     known_scores: list[set[str]] = []
     for store, f in fragments:
-        held_out = f.setup.setting.held_out
+        place = f.setup.bench, f.setup.constraint
         try:
-            levels = _OF_LEVELS if f.setup.setting.highest > 1 else ()
-            objectives = [f"metric.{name}" for name in f.setup.objectives]
-            table = f.table([*_COLUMNS, *of_scores, *levels, *(f"metric.{name}" for name in held_out), *objectives])
+            incumbents = _read(f, scores, unions.get(place))
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue
-        columns = {name: _plain(table[name]) for name in table.column_names}
-        place = f.setup.bench, f.setup.constraint
-        if union := unions.get(place):
-            columns |= _by_union(columns, f, union)
-        incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
-        worth = {s.name: values for s in scores if (values := values_of(s, incumbents)) is not None}
+        worth = {name: values for name, s in scores.items() if (values := values_of(s, incumbents)) is not None}
         known_scores.append(set(worth))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
         _learn(settings.setdefault(place, {"bench": place[0], "constraint": place[1]}), f.setup)
@@ -117,12 +111,14 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
             if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
                 continue
             part = _Run.of(incumbents, worth, span, f.setup)
-            dense.add(part)
+            dense.add(part.states)
+            if in_rows is not None:
+                in_rows.add(part.rows)
             runs[f.setup.id, run.seed] = {
                 "setting": place,
                 "method": f.setup.method,
                 "seed": run.seed,
-                "evaluations": len(part.finished),
+                "evaluations": len(part.states.finished),
                 "failure": run.failure,
                 "failed_evaluations": run.failed_evaluations,
                 "held_out": part.held_out,
@@ -140,10 +136,28 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     table["setting"] = table["setting"].map({place: number for number, place in enumerate(order)})
     table["method"] = table["method"].map({name: number for number, name in enumerate(methods)})
     compared = set.intersection(*([s for s in known_scores if len(s) > 1] or known_scores))
-    arrays = dense.arrays([s.name for s in scores if s.name in compared])
+    kept = [name for name in scores if name in compared]
     setup = fragments[0][1].setup
     seconds = setup.seconds if setup.evals is None else None
-    return Curves(setup.protocol, score, seconds, frame, methods, table, *arrays, tuple(tuned[m] for m in methods))
+    tuned_on = tuple(tuned[m] for m in methods)
+    curves = Curves(setup.protocol, score, seconds, frame, methods, table, *dense.arrays(kept), tuned_on)
+    if in_rows is None:
+        return curves
+    worth, _, finished = in_rows.arrays(kept)
+    return replace(curves, in_rows=(worth, finished))
+
+
+def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) -> Incumbents:
+    """The incumbent after each row of a fragment, with the columns that scores need. Raises Torn if it is damaged."""
+    setup = fragment.setup
+    of_scores = dict.fromkeys(column for score in scores.values() for column in score.columns)
+    levels = _OF_LEVELS if setup.setting.highest > 1 else ()
+    metrics = [f"metric.{name}" for name in (*setup.setting.held_out, *setup.objectives)]
+    table = fragment.table([*_COLUMNS, *of_scores, *levels, *metrics])
+    columns = {name: _plain(table[name]) for name in table.column_names}
+    if union is not None:
+        columns |= _by_union(columns, fragment, union)
+    return _incumbents(columns, [run.rows for run in fragment.runs], setup.setting.highest)
 
 
 def _learn(setting: dict[str, Any], setup: Setup) -> None:
@@ -193,13 +207,24 @@ def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
     return plain
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """One run after each of its evaluations: arrays of shape (evaluations,), described in `Curves`."""
+class _States(NamedTuple):
+    """A run at some of its points: arrays of shape (points,), described in `Curves`."""
 
     worth: dict[str, Array]
     feasible: NDArray[np.bool_]
     finished: Array
+
+    def at(self, points: NDArray[np.intp]) -> _States:
+        worth = {name: values[points] for name, values in self.worth.items()}
+        return _States(worth, self.feasible[points], self.finished[points])
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run after each of its evaluations, and after each of its rows, which are more where trainings have parts."""
+
+    states: _States
+    rows: _States
     held_out: dict[str, float]
     unseen: float
     feasibility: dict[str, float]
@@ -213,8 +238,8 @@ class _Run:
             worth: value of the incumbent after each row by each score that the fragment has, shape (rows,).
         """
         columns = incumbents.columns
-        feasible, finished = columns["feasible"][rows], columns["finished"][rows]
         worth = {name: values[rows] for name, values in worth.items()}
+        states = every = _States(worth, columns["feasible"][rows], columns["finished"][rows])
         observed = worth[OBSERVED.name]
         held_out = {}
         if setup.setting.held_out and len(observed) and not np.isnan(observed[-1]):
@@ -225,12 +250,10 @@ class _Run:
             unseen = float(columns["unseen_feasible"][rows][-1] in (0, 1))  # neither where nothing is held back
         in_parts = "level" in columns and bool((columns["level"][rows] < setup.setting.highest).any())
         spent: Array = np.ceil(columns["spent"][rows]) if in_parts else np.arange(1.0, len(observed) + 1)
-        feasibility = _feasibility(feasible, spent, finished)
+        feasibility = _feasibility(every.feasible, spent, every.finished)
         if in_parts and setup.evals is not None:  # the last evaluation is partial if its next part exceeds the budget
-            last = np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1
-            feasible, finished = feasible[last], finished[last]
-            worth = {name: values[last] for name, values in worth.items()}
-        return cls(worth, feasible, finished, held_out, unseen, feasibility)
+            states = every.at(np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1)
+        return cls(states, every, held_out, unseen, feasibility)
 
 
 def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> dict[str, float]:
@@ -244,15 +267,12 @@ def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> 
 
 def _incumbents(columns: Mapping[str, NDArray[Any]], lengths: list[int], highest: int) -> Incumbents:
     """The incumbent after each row of a fragment, whose runs have `lengths` rows each."""
-    seen, feasible = columns["incumbent"], columns["feasible"]
-    run = np.repeat(np.arange(len(lengths)), lengths)
+    seen = columns["incumbent"]
     level, highest = (columns["level"], highest) if "level" in columns else (np.ones(len(seen), np.int64), 1)
-    before = run * (highest + 1)  # an offset per run: the cumulative maximum of levels restarts with each run
-    top = np.maximum.accumulate(np.where(feasible, level, 0) + before)
-    new = np.ones(len(seen), bool)
-    new[1:] = (top[1:] > top[:-1]) | (run[1:] > run[:-1]) | ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))
-    row = np.maximum.accumulate(np.where(new, np.arange(len(seen)), 0))
-    return Incumbents(columns, ~np.isnan(seen), row, np.where(top - before == highest, seen, np.nan))
+    new, top = incumbent_steps(seen, columns["feasible"], level, lengths)
+    starts = np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
+    row = np.maximum.accumulate(np.where(new, np.arange(len(seen)), starts))
+    return Incumbents(columns, ~np.isnan(seen), row, np.where(top == highest, seen, np.nan), level == highest)
 
 
 class _Dense:
@@ -260,19 +280,19 @@ class _Dense:
 
     Args:
         runs: the largest number of runs.
-        evaluations: the largest number of evaluations of a run.
+        points: the largest number of points of a run.
     """
 
-    def __init__(self, runs: int, evaluations: int) -> None:
-        shape = runs, evaluations
+    def __init__(self, runs: int, points: int) -> None:
+        shape = runs, points
         self._worth = {OBSERVED.name: np.full(shape, np.nan)}
         self._feasible, self._finished = np.zeros(shape, bool), np.full(shape, np.inf)
-        self._runs, self._evaluations = 0, 1
+        self._runs, self._points = 0, 1
 
-    def add(self, run: _Run) -> None:
+    def add(self, run: _States) -> None:
         """Adds a run; where it lacks a score that others have, its observed values count."""
         row, length = self._runs, len(run.finished)
-        self._runs, self._evaluations = row + 1, max(self._evaluations, length)
+        self._runs, self._points = row + 1, max(self._points, length)
         self._feasible[row, :length], self._finished[row, :length] = run.feasible, run.finished
         observed = self._worth[OBSERVED.name]
         for name in run.worth.keys() - self._worth.keys():
@@ -282,6 +302,6 @@ class _Dense:
             values[row, length:] = values[row, length - 1] if length else np.nan
 
     def arrays(self, scores: Sequence[str]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:
-        """The arrays of the added runs, with these scores; shapes (runs, evaluations)."""
-        part = slice(self._runs), slice(self._evaluations)
+        """The arrays of the added runs, with these scores; shapes (runs, points)."""
+        part = slice(self._runs), slice(self._points)
         return {name: self._worth[name][part] for name in scores}, self._feasible[part], self._finished[part]

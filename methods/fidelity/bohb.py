@@ -112,8 +112,8 @@ class CBOHB(BOHB):
     """BOHB under constraints: its model is `c-tpe`, and configurations known to violate a constraint are redrawn.
 
     A configuration whose cheap metrics (its size) violate a constraint is redrawn before any training, from the same
-    source (model or random), and after 500 draws at random. After 1,000 draws the last one is proposed, and the harness
-    refuses to train it. Promotions compare violations first. Without a constraint it is `bohb`.
+    source (model or random), and after 500 draws at random. After 1,000 draws the last one is proposed; a live
+    benchmark refuses to train it. Promotions compare violations first. Without a constraint it is `bohb`.
     """
 
     source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."

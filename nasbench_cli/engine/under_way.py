@@ -42,6 +42,8 @@ def _line(run: Begun) -> str:
         name = setup.objectives[0]
         unit = next((unit for metric, unit, *_ in setting.scales if metric == name), "")
     best = f"best {name} {run.incumbent:.4g} {unit}".rstrip()
+    if run.level < setting.highest:
+        best += f" at level {run.level} of {setting.highest}"
     incumbent = "nothing feasible" if math.isnan(run.incumbent) else best
     left = f"; about {span(run.clock * (1 / run.share - 1))} left" if 0 < run.share < 1 else ""
     evaluations = count(len(run.records), "evaluation") if not of else f"{len(run.records)}{of} evaluations"

@@ -326,9 +326,8 @@ def attempt(
             reason = f"a metric or the cost is {large[0]:g}: a value is at most {LARGEST:g} in size"
             cost = 0.0 if cost > LARGEST else cost
         else:
-            curve = None if answer.curve is None else tuple(map(float, answer.curve))
             remark = answer.reason and one_line(plain(answer.reason))
-            return Evaluation(metrics, cost, reason=remark, curve=curve)
+            return Evaluation(metrics, cost, reason=remark, curve=_curve(benchmark, answer.curve, level))
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:
@@ -374,6 +373,22 @@ def _measured(benchmark: Benchmark, values: Mapping[str, float]) -> Values:
     if strange := sorted(benchmark.places.keys() ^ values.keys()):
         raise ValueError(f"it gives other metrics than the benchmark has: {', '.join(strange)}")
     return Values(benchmark.places, tuple(float(values[name]) for name in benchmark.places))
+
+
+def _curve(benchmark: Benchmark, curve: Sequence[float] | None, level: Level | None) -> tuple[float, ...] | None:
+    """The curve of an evaluation up to a level. Raises ValueError if its length is another than the level's."""
+    if curve is None:
+        return None
+    values, fidelity = tuple(map(float, curve)), benchmark.fidelity
+    if fidelity is None:
+        raise ValueError("it gives a curve, and has no fidelity")
+    axis = fidelity.axes[0]
+    length = axis.values.index((level or fidelity.highest)[axis.name]) + 1
+    if len(values) != length:
+        raise ValueError(
+            f"its curve has {len(values)} values up to {axis.name} {axis.values[length - 1]}, not {length}"
+        )
+    return values
 
 
 def _nothing(benchmark: Benchmark) -> Values:

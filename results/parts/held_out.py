@@ -45,8 +45,8 @@ def _held_out(data: pd.DataFrame, title: str) -> Table:
     )
     note = (
         "Measured on a test split at each run's last incumbent, which the objective (on its own split) chose: no "
-        "method sees these numbers, and none can be constrained or minimised. Runs without a feasible incumbent are "
-        "left out."
+        "method sees these numbers, and none can be constrained or minimised. Runs without a feasible full "
+        "evaluation are left out."
     )
     return Table("held-out", title, note, data, shown, place="terminal")
 

@@ -18,7 +18,7 @@ from nasbench.results.hypervolumes import losses
 from nasbench.results.parts import networks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
-from nasbench.results.store.trajectory import HYPERVOLUME, Setting
+from nasbench.results.store.trajectory import HYPERVOLUME, Setting, incumbent_steps
 from nasbench.results.store.under_way import MemoryFragment, under_way
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         f"commit {fragment.provenance['commit'] or 'unknown'}.",
     ]
     parts = ["\n".join(head), *(_front if setup.objectives else _outcome)(fragment, rows)]
-    top = rows["level"].where(rows["feasible"], 0).cummax()
-    steps = rows[rows["feasible"] & ((rows["incumbent"] != rows["incumbent"].shift()) | (top != top.shift()))]
+    incumbent, feasible, level = (rows[name].to_numpy() for name in ("incumbent", "feasible", "level"))
+    steps = rows[incumbent_steps(incumbent, feasible, level, [len(rows)])[0]]
     if len(steps) and not setup.objectives:
         parts.append("Incumbent steps\n" + _steps(steps, setting))
         last = json.loads(steps["configuration"].iloc[-1])
@@ -194,7 +194,9 @@ def _steps(steps: pd.DataFrame, setting: Setting) -> str:
             "after [s]": steps["finished"].map("{:,.5g}".format),
             **({"level": steps["level"].astype(str)} if steps["level"].min() < setting.highest else {}),
             setting.objective: steps["objective"].map("{:.6g}".format),
-            "configuration (what changed)": _changes([json.loads(text) for text in steps["configuration"]]),
+            "configuration (what changed)": _changes(
+                [json.loads(text) for text in steps["configuration"]], steps["trial"].tolist()
+            ),
         }
     )
     return "\n".join(_aligned([list(shown.columns), *shown.to_numpy().tolist()]))
@@ -206,16 +208,23 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join([*map(str.rjust, row, widths), row[-1]]) for row in rows]
 
 
-def _changes(configurations: list[dict[str, Any]]) -> list[str]:
-    """The first configuration, and for each later one the differences from the previous one."""
+def _changes(configurations: list[dict[str, Any]], trials: list[int]) -> list[str]:
+    """The first configuration, and for each later one the differences from the previous one.
+
+    Args:
+        trials: the number of the training of each.
+    """
     changes = []
-    for before, now in zip([{}, *configurations], configurations, strict=False):
+    before, last = dict[str, Any](), None
+    for now, trial in zip(configurations, trials, strict=True):
         if networks.is_network(now):
             changes.append(f"a network of {len(now['labels'])} layers and {len(now['edges'])} edges")
-            continue
-        changed = [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
-        gone = [f"no {name}" for name in before if name not in now]
-        changes.append(" ".join([*changed, *gone]) or "the same, evaluated again")
+        else:
+            changed = [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
+            gone = [f"no {name}" for name in before if name not in now]
+            same = "the same, trained on" if trial == last else "the same, evaluated again"
+            changes.append(" ".join([*changed, *gone]) or same)
+        before, last = now, trial
     return changes
 
 

@@ -150,8 +150,15 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
         verb = "has" if empty == 1 else "have"
         yield f"{count(empty, 'run')} {verb} no evaluation at all: the budget is too small for one, or the run failed"
     for method, name in enumerate(curves.names):
-        if not np.isfinite(curves.incumbent[curves.runs["method"] == method]).any():
-            yield f"{name} has found nothing feasible in any run: it loses to every method that has"
+        of_method = curves.runs["method"] == method
+        if not np.isfinite(curves.incumbent[of_method]).any():
+            if not curves.runs["feasible_rows"][of_method].any():
+                lacks = "has found nothing feasible"
+            elif not np.isfinite(curves.observed[of_method]).any():
+                lacks = "has trained nothing feasible to the end"
+            else:
+                lacks = f"has no incumbent with a value by the score {curves.score.name}"
+            yield f"{name} {lacks} in any run: it loses to every method that has"
     failed = int(((curves.runs["failure"] != "") | (curves.runs["failed_evaluations"] > 0)).sum())
     if failed:
         yield f"{count(failed, 'run')} with failed evaluations, or stopped early (and then keeping the last incumbent)"

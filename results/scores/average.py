@@ -11,7 +11,7 @@ from nasbench.results.scores.score import Array, Incumbents
 class Average(Mean):
     """The mean over all evaluated configurations, for methods that draw from what they have learnt (one-shot search).
 
-    The configurations that violate a constraint do not count; an evaluation without a mean counts as observed.
+    Full evaluations count, without those that violate a constraint; one without a mean counts as observed.
     """
 
     name = "average"
@@ -25,7 +25,9 @@ class Average(Mean):
     def values(self, incumbents: Incumbents) -> Array | None:
         columns = incumbents.columns
         scores = np.where(np.isnan(columns["score"]), columns["objective"], columns["score"])
-        counts = (columns["feasible"] == 1) & (columns["score_feasible"] != 0) & np.isfinite(scores)
+        counts = (
+            incumbents.is_whole & (columns["feasible"] == 1) & (columns["score_feasible"] != 0) & np.isfinite(scores)
+        )
         values = np.full(len(scores), np.nan)
         starts = np.flatnonzero(columns["evaluation"] == 1).tolist()
         for run in map(slice, starts, [*starts[1:], len(scores)]):

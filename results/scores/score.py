@@ -29,6 +29,8 @@ class Incumbents:
     """The row at which the incumbent was evaluated, shape (rows,); the run's first row if there is none."""
     observed: Array
     """Its observed objective, shape (rows,); NaN before a feasible configuration was trained to the highest level."""
+    is_whole: NDArray[np.bool_]
+    """Whether the row is a full evaluation, shape (rows,): one up to the highest level."""
 
 
 class Score(ABC):

@@ -319,6 +319,26 @@ LOG = pa.schema(
 """The columns of a search log: one number per row, with its quantity and what it describes."""
 
 
+def incumbent_steps(
+    incumbent: NDArray[np.float64], feasible: NDArray[np.bool_], level: NDArray[np.int64], lengths: Sequence[int]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Whether runs have another incumbent after each row than before it, and the highest feasible level until then.
+
+    An incumbent at a higher level is another one, even with the same value.
+
+    Args:
+        incumbent: its value after each row, NaN if there is none, shape (rows,); like `feasible` and `level`, of runs
+            with `lengths` rows, one after the other.
+    """
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    before = run * (level.max(initial=0) + 1)  # an offset per run: the cumulative maximum restarts with each run
+    top = np.maximum.accumulate(np.where(feasible, level, 0) + before) - before
+    is_new = ~np.isnan(incumbent)
+    same = (run[1:] == run[:-1]) & (incumbent[1:] == incumbent[:-1]) & (top[1:] == top[:-1])
+    is_new[1:] &= ~same
+    return is_new, top
+
+
 def log_arrays(log: Sequence[tuple[Any, ...]]) -> list[pa.Array]:
     """The columns `LOG` of rows of a log. Raises an error of PyArrow for a value of another type."""
     values = zip(*log, strict=True) if log else ([] for _ in LOG)

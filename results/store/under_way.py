@@ -85,6 +85,11 @@ class Begun:
         return self.rows[-1].incumbent if self.rows else math.nan
 
     @property
+    def level(self) -> int:
+        """The highest level of a feasible evaluation, which is that of the incumbent; 0 if there is none."""
+        return max((row.level for row in self.rows if row.feasible), default=0)
+
+    @property
     def share(self) -> float:
         """Used share of the budget, in [0, 1]."""
         of_evals = self.spent / self.setup.evals if self.setup.evals else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from nasbench.benchmarks import WHOLE, Axis, Fidelity, Level, UsageError
@@ -15,10 +16,14 @@ def at(epochs: int, images: int) -> Level:
     return Level(epochs=epochs, images=images)
 
 
-@pytest.mark.parametrize("values", [(), (0, 1, 3), (9, 3, 1), (1, 1), (0.5, 1.0), (True, 2), (1, 10**9 + 1)])
+@pytest.mark.parametrize(
+    "values", [(), (0, 1, 3), (9, 3, 1), (1, 1), (0.5, 1.0), (True, 2), (1, 10**9 + 1), np.arange(1, 4)]
+)
 def test_values_that_are_no_levels_are_refused(values: tuple[int, ...]) -> None:
     """With a level of 0, counting rungs down by their quotient would not end."""
-    with pytest.raises(UsageError, match="the values of epochs are no ascending integers from 1 to 10⁹"):
+    with pytest.raises(
+        UsageError, match=r"the values of epochs are no ascending integers \(of type int\) from 1 to 10⁹"
+    ):
         Fidelity("epochs", "1 epoch", values)
     with pytest.raises(UsageError, match="the values of images are no ascending integers"):
         Fidelity("epochs", "1 epoch", (1, 3), beside=(Axis("images", "1 image", (5, 2)),))
@@ -115,3 +120,8 @@ def test_a_fidelity_says_its_values_and_which_are_separate_trainings() -> None:
 )
 def test_long_lists_of_numbers_are_spans(numbers: tuple[int, ...], text: str) -> None:
     assert spans(numbers) == text
+
+
+def test_two_axes_of_one_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="two axes of the fidelity have the name 'epochs'"):
+        Fidelity("epochs", "1 epoch", (1, 3), beside=(Axis("epochs", "1 epoch", (1, 2)),))

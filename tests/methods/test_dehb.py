@@ -176,6 +176,21 @@ def test_a_failed_child_replaces_nobody_and_one_that_is_no_worse_its_parent() ->
     assert members[1].trial is None  # it went up first, and its training cannot go on twice
 
 
+def test_a_refused_child_may_replace_its_parent() -> None:
+    """It is compared by its violation; a failed one has none."""
+    metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
+    method = started((Bound(metrics[1], 1.0, upper=True),))
+    members = method._populations[Level(epochs=1)].members
+    before = [member.vector for member in members]
+    for number, status in enumerate(("infeasible", "failed")):
+        proposal = method.ask()
+        told = {"loss": float("nan"), "size": 3.0}
+        evaluation = Evaluation(told, 0.0, status)  # type: ignore[arg-type]
+        method.tell(Observation(proposal.configuration, evaluation, False, proposal.level, number))
+        is_replaced = not np.array_equal(members[number].vector, before[number])
+        assert is_replaced == (status == "infeasible")
+
+
 def test_members_are_compared_by_violation_first() -> None:
     metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
     bound = Bound(metrics[1], 1.0, upper=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Evaluation, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, Constraint, Evaluation, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
@@ -38,10 +38,11 @@ def search(
     method: str = "random",
     train_infeasible: bool = False,
     evals: int = 40,
+    limits: tuple[Constraint, ...] = SMALL,
 ) -> Trajectory:
     monkeypatch.setattr("nasbench.cli.engine.plan.open_benchmark", lambda name: benchmark)
     protocol = Protocol(evals=evals, train_infeasible=train_infeasible)
-    (planned,) = expand([Grid((MethodSpec.parse(method),), (benchmark.name,), (SMALL,), (0,), protocol)])
+    (planned,) = expand([Grid((MethodSpec.parse(method),), (benchmark.name,), (limits,), (0,), protocol)])
     assert planned.setup.train_infeasible == (train_infeasible and benchmark.live)
     journal = Journal(tmp_path / "run.jsonl", "id") if benchmark.live else None
     found = run(planned.setup, 0, planned.spec, benchmark, planned.bounds, journal)
@@ -106,6 +107,21 @@ def test_a_refusal_is_told_with_what_is_known_and_ranked_by_it(tmp_path: Path, m
         assert observation.evaluation.metrics["size"] == observation.configuration[0]
         assert math.isnan(observation.objective)
         assert observation.rank(bounds) == (bounds[0].violation(observation.configuration[0]), math.inf)
+
+
+@pytest.mark.parametrize(
+    "method", ["hyperband", "asha", "asha:variant=stopping", "pasha", "c-bohb", "dehb", "freeze-thaw"]
+)
+def test_a_refused_network_is_never_trained_on(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class LiveWatched(toys.Watched, toys.Live):
+        name, kind = "toy-live-watched", "live"
+
+    few = parse_constraints(["size<=0"])  # fewer satisfy it than a rung has places above
+    found = search(tmp_path, monkeypatch, LiveWatched(), method, evals=12, limits=few)
+    assert not found.failure
+    refused = found.columns["trial"][found.columns["status"] == "infeasible"].tolist()
+    assert refused or method == "c-bohb"  # which draws others
+    assert all((found.columns["trial"] == trial).sum() == 1 for trial in refused)
 
 
 @pytest.mark.slow

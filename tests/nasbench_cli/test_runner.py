@@ -30,7 +30,7 @@ from nasbench.cli.engine import runner
 from nasbench.cli.engine.block import schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
-from nasbench.cli.engine.workers import EvaluationSeeds
+from nasbench.cli.engine.workers import EvaluationSeeds, attempt
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation, Problem
 from nasbench.results import Row, Setup, Trajectory
 from tests.nasbench_cli import toys
@@ -433,3 +433,14 @@ def test_a_run_ends_after_it_began() -> None:
     trajectory = toy_run(SlowWhenTold, evals=2)
     taken = datetime.fromisoformat(trajectory.ended) - datetime.fromisoformat(trajectory.began)
     assert 0.1 <= taken.total_seconds() < 60
+
+
+@pytest.mark.parametrize(("length", "good"), [(3, True), (2, False), (27, False)])
+def test_a_curve_has_a_value_for_each_level_until_the_end(length: int, good: bool) -> None:
+    class Odd(toys.Watched):
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return super().measure(configuration, seed, upto, state)._replace(curve=(1.0,) * length)
+
+    found = attempt(Odd(), (0, 0, 0, 0), 1, Level(epochs=3))
+    assert found.status == ("ok" if good else "failed")
+    assert good or f"its curve has {length} values up to epochs 3, not 3" in found.reason

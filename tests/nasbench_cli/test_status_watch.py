@@ -119,6 +119,18 @@ def test_of_several_objectives_the_first_is_shown_by_its_name(tmp_path: Path) ->
     assert "best time 1 s" in line
 
 
+def test_a_value_at_a_low_level_is_said_to_be_one(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "s")
+    setups = [make_setup(name, setting=replace(SETTING, highest=27)) for name in ("a", "b")]
+    store.save_plan("c", [(setup, [0]) for setup in setups], {})
+    begin(store, setups[0], 0, [7.0, 4.0], level=3)
+    begin(store, setups[1], 0, [7.0, 4.0], level=27)
+    low, whole = described(under_way(store), 3)
+    assert "best valid-error@1 4 % at level 3 of 27" in low
+    assert "best valid-error@1 4 %" in whole
+    assert "level" not in whole
+
+
 def test_runs_that_python_asked_for_are_finished_from_python(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     store = Store.create(tmp_path / "s")
     store.save_plan("nasbench.run(…)", [(make_setup("a"), [0])], {})

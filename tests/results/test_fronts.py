@@ -112,7 +112,7 @@ def test_a_front_of_one_point_is_measured_in_its_units() -> None:
 
 def test_what_rounding_leaves_of_a_whole_front_is_nothing() -> None:
     columns = {f"metric.{HYPERVOLUME}": np.array([np.nan, 0.5, 1 - 4.4e-16, 1.0, 1 + 4.4e-16])}
-    values = SHARE.values(Incumbents(columns, np.ones(5, bool), np.arange(5), np.zeros(5)))
+    values = SHARE.values(Incumbents(columns, np.ones(5, bool), np.arange(5), np.zeros(5), np.ones(5, bool)))
     assert values is not None
     assert np.array_equal(values, [np.nan, 0.5, 0.0, 0.0, 0.0], equal_nan=True)
 

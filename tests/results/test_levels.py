@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -12,6 +13,10 @@ from nasbench.results import Row, Trajectory
 from nasbench.results.curves import Curves
 from nasbench.results.parts import graphs
 from nasbench.results.reading import load, select
+from nasbench.results.report import report
+from nasbench.results.report.page.runs import as_json
+from nasbench.results.report.request import Request
+from nasbench.results.scores import AVERAGE
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
@@ -79,6 +84,24 @@ def test_a_run_in_parts_counts_by_whole_evaluations_worth(filled: Fill, scores: 
             assert curves.observed[row, n - 1] == pytest.approx(observed, nan_ok=True)
             assert curves.incumbent[row, n - 1] == pytest.approx(mean, nan_ok=True)
             assert curves.finished[row, n - 1] == max(r.finished for r in rows if r.spent <= n)
+
+
+def test_at_equal_seconds_every_piece_counts(filled: Fill) -> None:
+    """Not only those at which a whole evaluation's worth is reached."""
+    runs = [in_parts(seed, 12, True) for seed in range(20)]
+    curves = read(filled, runs)
+    (horizon,) = curves.horizons
+    shares = np.array([0.1, 0.25, 0.6, 1.0])
+    found = curves.at_shares(shares)
+    for row, rows in enumerate(runs):
+        until = [[r for r in rows if r.finished <= share * horizon] for share in shares]
+        expected = [state_after(early, math.inf, True)[1] for early in until]
+        assert found[row].tolist() == pytest.approx(expected, nan_ok=True)
+    by_evaluation = [np.searchsorted(finished, shares * horizon, side="right") for finished in curves.finished]
+    assert not all(
+        np.array_equal(found[row, counts > 0], curves.incumbent[row, counts[counts > 0] - 1], equal_nan=True)
+        for row, counts in enumerate(by_evaluation)
+    )
 
 
 def test_under_seconds_alone_every_piece_is_a_point_on_the_clock(filled: Fill) -> None:
@@ -204,3 +227,52 @@ def test_of_a_search_in_parts_other_parts_of_the_report_read_whole_evaluations(f
     assert found.to_pydict() == {"seed": [0], "objective": [3.0]}
     plain = filled({make_setup("plain", evals=2): [make_run(0, [3.0, 2.0])]})
     assert [len(f.whole(["seed"])) for _, f in select([plain]) if f.setup.method == "plain"] == [2]
+
+
+def trained_on(levels: list[int], trials: list[int]) -> list[Row]:
+    """Pieces of trainings, feasible and all with the objective 2."""
+    rows = []
+    for i, (level, trial) in enumerate(zip(levels, trials, strict=True)):
+        known = (f'{{"x": {trial}}}', 2.0, True, 2.0, i, i + 1, 0.0, "ok", "", (2.0, 1.0))
+        rows.append(Row(i + 1, 0, *known)._replace(trial=trial, level=level, spent=0.1 * (i + 1)))
+    return rows
+
+
+def test_an_incumbent_of_the_same_value_at_a_higher_level_is_a_step(filled: Fill) -> None:
+    setting = replace(SETTING, highest=HIGHEST)
+    run = trained_on([1, 1, 3, 9, 9], [0, 1, 0, 0, 2])
+    store = filled({make_setup(setting=setting): trajectories([run, run])})
+    page = described(store, "random", "toy", None, 1)
+    steps = page.partition("Incumbent steps")[2].partition("\n\n")[0].splitlines()[2:]
+    assert [line.split(maxsplit=4) for line in steps] == [
+        ["1", "1", "1", "2", "x=0"],
+        ["3", "3", "3", "2", "the same, trained on"],
+        ["4", "4", "9", "2", "the same, trained on"],
+    ]
+    (setup,) = json.loads(as_json(select([store]), {"random": 0}, ["random"]))["setups"]
+    assert setup["steps"] == [0, 2, 3, 5, 7, 8]
+
+
+def test_a_configuration_that_is_evaluated_again_is_not_trained_on(filled: Fill) -> None:
+    run = make_run(0, [3.0, 2.0])
+    run.columns["configuration"] = np.array(['{"x": 1}'] * 2)
+    run.columns["trial"] = np.array([0, 1])
+    assert "the same, evaluated again" in described(filled({make_setup(): [run]}), "random", "toy", None, 0)
+
+
+def test_the_average_is_of_full_evaluations(filled: Fill) -> None:
+    run = [row._replace(objective=float(i)) for i, row in enumerate(trained_on([1, 9, 3, 9], [0, 0, 1, 2]))]
+    setting = replace(SETTING, highest=HIGHEST)
+    store = filled({make_setup(setting=setting, evals=None, seconds=9.0): trajectories([run])})
+    curves = load(select([store]), AVERAGE)
+    assert curves.incumbent[0].tolist() == pytest.approx([math.nan, 1.0, 1.0, 2.0], nan_ok=True)
+
+
+def test_what_trained_nothing_to_the_end_is_said_to_have_done_so(filled: Fill) -> None:
+    setting = replace(SETTING, highest=HIGHEST)
+    feasible, never = trained_on([1, 3], [0, 0]), [row._replace(feasible=False) for row in trained_on([1, 3], [0, 0])]
+    setups = {"a": feasible, "b": trained_on([9, 9], [0, 1]), "c": [r._replace(incumbent=math.nan) for r in never]}
+    store = filled({make_setup(m, setting=setting): trajectories([run, run]) for m, run in setups.items()})
+    text = " ".join(report.write([store], Request(store.folder.parent / "r")).text.split())
+    assert "a has trained nothing feasible to the end in any run: it loses to every method that has" in text
+    assert "c has found nothing feasible in any run" in text

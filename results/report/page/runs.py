@@ -16,6 +16,7 @@ from nasbench.results.display.numbers import with_unit
 from nasbench.results.store import Store
 from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.trajectory import incumbent_steps
 
 LIMIT = 20_000_000
 """Bytes of evaluations that a page holds at most; of larger stores it holds names only."""
@@ -122,21 +123,18 @@ def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
     places = np.array([known.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
     objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
     lengths = [span.stop - span.start for span in spans]
-    starts = np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0]  # a run may have no evaluation
     if fragment.setup.objectives:  # the share of the hypervolume is no value of an objective
         incumbent = np.full(len(incumbent), np.nan)
-    has_one = ~np.isnan(incumbent)
-    new = has_one.copy()
-    new[1:] &= ~has_one[:-1] | (incumbent[1:] != incumbent[:-1])
-    new[starts] = has_one[starts]
+    level = table["level"].to_numpy() if has_levels else np.ones(len(table), np.int64)
+    is_new, _ = incumbent_steps(incumbent, feasible, level, lengths)
     return {
         "rows": lengths,
         "y": _rounded(objective),
         "ok": "".join("1" if good else "0" for good in feasible.tolist()),
         "t": _rounded(finished, 4),
         "c": places[encoded.indices.to_numpy()].tolist() if len(encoded) else [],
-        "steps": np.flatnonzero(new).tolist(),
-    } | ({"level": table["level"].to_pylist()} if has_levels else {})
+        "steps": np.flatnonzero(is_new).tolist(),
+    } | ({"level": level.tolist()} if has_levels else {})
 
 
 def _rounded(values: Array, digits: int = 6) -> list[float | None]:
