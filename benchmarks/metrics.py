@@ -53,9 +53,13 @@ class Metric:
         return "minimise" if self.minimize else "maximise"
 
 
+_SUPERLATIVES = "brigh|cu|exac|fas|fat|fla|flat|grea|hot|la|ligh|nea|quie|shor|smar|stric|swee|tigh|vas|whi"
+"""Beginnings of English superlatives that end in `test`."""
+
+
 def sounds_held_out(name: str) -> bool:
-    """Whether a name suggests held-out data: `ori-test`, `AUCTest`, `holdout`; `latest_loss` and `shield` do not."""
-    rest = re.sub("latest|fastest|greatest|contest|shield", "", name.lower())
+    """Whether a name suggests held-out data: `ori-test`, `AUCTest`, `holdout`; `shortest_path` and `shield` do not."""
+    rest = re.sub(f"({_SUPERLATIVES})test|contest|protest|attest|shield|withheld", "", name.lower())
     return any(word in rest for word in ("test", "holdout", "hold-out", "held"))
 
 

@@ -48,6 +48,8 @@ class Mixed:
         for h, condition, u in zip(self.flat.hyperparameters, self.flat.conditions, row, strict=True):
             value = float(_value(h, np.asarray(u)))
             present = condition is None or condition.holds(coordinates)
+            if isinstance(h, Integer):
+                value = min(max(int(value), h.low), h.high)  # above 2**53 the float beside the end may lie outside
             coordinates.append(None if not present else value if isinstance(h, Float) else int(value))
         return self.flat.at(coordinates)
 

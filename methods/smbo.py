@@ -25,7 +25,8 @@ class Smbo(Method):
     """Proposes the random candidate with the best value predicted by a ridge regression.
 
     The first `initial` proposals are random, and later ones with probability `explore`. An infeasible or failed
-    observation counts with the worst feasible objective observed before it; while none is feasible, with its violation.
+    observation counts with the worst feasible objective until then, those before the first feasible one with that one's
+    objective, and while none is feasible each with its violation.
     By default pending evaluations (asynchronous workers) are ignored: the random candidates make proposals differ.
 
     Options:
@@ -152,7 +153,7 @@ class Ridge:
         self._seen = np.zeros(0, np.int64)
         self._unseen = np.ones(self.size, np.bool_)
         self._inverse = np.zeros((0, 0))
-        self._gram = np.zeros((self.size, self.size))  # of all observations except the recent ones
+        self._gram = np.zeros((0, 0))  # of all observations except the recent ones
         self._recent: list[Array] = []
         self._sum, self._cross = np.zeros(self.size), np.zeros(self.size)
         self._total = 0.0
@@ -167,10 +168,10 @@ class Ridge:
         self._total += target
         self._recent.append(features)
         if self.n % _REFRESH == 0:
-            recent = np.array(self._recent)
+            recent = np.array(self._recent)[:, self._seen]
             self._gram += recent.T @ recent  # sums of whole numbers: exact in any order
             self._recent.clear()
-            self._inverse = _inverse(self._gram[np.ix_(self._seen, self._seen)] + self._alpha * np.eye(len(self._seen)))
+            self._inverse = _inverse(self._gram + self._alpha * np.eye(len(self._seen)))
         else:
             _update(self._inverse, features[self._seen])
 
@@ -193,6 +194,7 @@ class Ridge:
             wider = np.eye(len(self._seen)) / self._alpha
             wider[:known, :known] = self._inverse
             self._inverse = wider
+            self._gram = np.pad(self._gram, (0, len(buckets)))
 
 
 def _dot(a: Array, b: Array) -> float:

@@ -54,7 +54,7 @@ class TreeBO(Method):
         "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
         "Dependencies. ICML 2017."
     )
-    version = 3
+    version = 4
     seconds = 0.1
 
     def __init__(
@@ -168,6 +168,8 @@ class TreeBO(Method):
 
         places = self._drawn(observed)
         values = acquisition(self._tree.points(places))
+        if np.ptp(values) == 0:  # candidates are listed path by path, and the first path would win every tie
+            self._rng.shuffle(places)
         if not self._is_joint:
             by_path = np.argsort(-acquisition(self._tree.points(places), True), kind="stable")
             chosen = self._path([places[i] for i in by_path])

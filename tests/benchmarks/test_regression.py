@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -159,3 +160,16 @@ def test_without_pytorch_sizes_are_refused_in_one_sentence(
         refused = nasbench("plan", "--method", "random", "--bench", *options, "--evals", 3)
         assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
         assert "are measured with PyTorch: `make setup EXTRAS=live`" in refused.err
+
+
+def test_the_test_error_is_that_of_the_best_validation(houses: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    benchmark = BenchmarkSpec.parse(f"mlp:{houses}:price@200").open()
+    whole, scripted = torch.nn.functional.mse_loss, iter([3.0, 30.0, 2.0, 20.0, 5.0])  # val, test, val, test, val, …
+
+    def scripts(*tensors: Any, reduction: str = "mean") -> Any:
+        return whole(*tensors, reduction=reduction) if reduction == "sum" else torch.tensor(next(scripted, 5.0))
+
+    monkeypatch.setattr(torch.nn.functional, "mse_loss", scripts)
+    found = benchmark.evaluate(benchmark.space.pool[0], 0).metrics  # type: ignore[attr-defined]
+    assert (found["val-mse"], found["test-mse"]) == (2.0, 20.0)

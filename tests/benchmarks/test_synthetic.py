@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BenchmarkSpec, abilities
+from nasbench.benchmarks import BenchmarkSpec, abilities, open_benchmark
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.graphs.networks import network
 
 
@@ -51,3 +52,19 @@ def test_a_perceptron_of_nothing_but_decisions_has_one_too() -> None:
     edges = [(0, k) for k in (1, 2, 3)] + [(k, 4) for k in (1, 2, 3)]
     graph = network("mlp-reg", labels, [None] * 5, edges, [None] * 5)
     assert 0 < BenchmarkSpec.parse("synthetic-mlp").open().evaluate(graph, 0).metrics["error"] < 1
+
+
+@pytest.mark.parametrize(
+    ("configuration", "value"),
+    [
+        ((0, 0, None, 0.5, None, None, None, 0.25, None), 0.25 + 0.1 + 0.25),
+        ((0, 1, None, None, -0.5, None, None, 0.0, None), 0.25 + 0.2),
+        ((1, None, 0, None, None, 0.0, None, None, 0.5), 0.3 + 0.5),
+        ((1, None, 1, None, None, None, 1.0, None, 1.0), 1.0 + 0.4 + 1.0),
+        ((0, 0, None, 0.0, None, None, None, 0.0, None), 0.1),  # the minimum
+    ],
+)
+def test_the_tree_function_by_hand(configuration: Configuration, value: float) -> None:
+    benchmark = open_benchmark("synthetic-tree")
+    benchmark.space.check(configuration)
+    assert benchmark.evaluate(configuration, 0).metrics["value"] == pytest.approx(value, abs=1e-15)

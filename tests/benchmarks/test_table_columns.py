@@ -149,6 +149,12 @@ def test_names_of_held_out_data_are_noticed(name: str) -> None:
     assert sounds_held_out(name)
 
 
-@pytest.mark.parametrize("name", ["fastest_latency", "latest_loss", "LATEST", "shield", "contest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("fastest_latency", "latest_loss", "LATEST", "shield", "contest", "shortest_path", "lightest", "brightest"),
+        *("tightest", "hottest_layer", "attestation", "withheld"),
+    ],
+)
 def test_other_words_that_contain_such_letters_are_not(name: str) -> None:
     assert not sounds_held_out(name)

@@ -11,7 +11,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.mixed import Mixed
 from nasbench.methods.scbo.search import SCBO, bilog, excesses, standardised, thompson
@@ -302,3 +302,13 @@ def test_what_is_redrawn_at_least_is_no_constant() -> None:
     rows = candidates(mixed, centre, np.ones(41), 0.8, 6, rng)
     assert len(rows) == 64
     assert not (rows == centre).all(axis=1).any()
+
+
+@pytest.mark.parametrize("high", [2**53 + 3, 2**60 - 1, 2**62 - 1])
+def test_the_ends_of_a_range_that_floats_cannot_hold_are_members(high: int) -> None:
+    space = ParameterSpace([Integer("i", 0, high)])
+    mixed = Mixed(space.as_flat())
+    for u in (0.0, 1.0):
+        configuration = mixed.configuration(mixed.snapped(np.array([[u]]))[0])
+        space.check(configuration)
+        assert abs(configuration[0] - u * high) <= 2**10

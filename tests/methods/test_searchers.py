@@ -406,3 +406,12 @@ def test_a_worker_without_a_member_is_given_the_first_row_of_a_list_too() -> Non
     assert isinstance(search, Popnas)
     search._pending = [1, 2]
     assert {search._random() for _ in range(20)} == {0}
+
+
+def test_buckets_cost_memory_when_they_are_used() -> None:
+    """A matrix over all of these would have 32 GiB."""
+    benchmark = open_benchmark("nb201-cifar10")
+    method = MethodSpec.parse("smbo:buckets=65536,initial=2").build(Problem.of(benchmark), np.random.default_rng(0))
+    for seed in range(520):  # the inverse is computed from scratch after 500
+        configuration = method.ask()
+        method.tell(Observation(configuration, benchmark.evaluate(configuration, seed), True))

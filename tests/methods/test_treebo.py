@@ -256,3 +256,18 @@ def test_one_known_value_of_a_constraint_is_too_few_for_a_process() -> None:
         values = {"loss": 1.0, "size": 2e6 if number == 0 else math.nan}
         method.tell(Observation(method.ask(), Evaluation(values, 1.0), False))
     assert set(method._surrogates) == {"loss"}
+
+
+def test_where_nothing_tells_candidates_apart_every_path_is_asked_for() -> None:
+    """A constraint whose metric is never known: nothing is feasible, and there is nothing to learn."""
+    benchmark = open_benchmark("synthetic-tree")
+    bound = Bound(Metric("size", ""), 0.5, upper=True)
+    problem = Problem(benchmark.space, benchmark.metrics, (bound,))
+    method = MethodSpec.parse("treebo:initial=5").build(problem, np.random.default_rng(0))
+    leaves = []
+    for i in range(25):
+        configuration: Any = method.ask()
+        values = {"value": benchmark.evaluate(configuration, 0).metrics["value"], "size": math.nan}
+        method.tell(Observation(configuration, Evaluation(values, 1.0), False))
+        leaves += [configuration[:3]] if i >= 5 else []
+    assert len(set(leaves)) == 4
