@@ -23,8 +23,8 @@ def span(seconds: float) -> str:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; 80 where there is none."""
-    return shutil.get_terminal_size((80, 24)).columns
+    """Columns of the terminal, 20 at least; 80 where there is none."""
+    return max(shutil.get_terminal_size((80, 24)).columns, 20)
 
 
 def prose(rows: Sequence[Sequence[str]], width: int) -> str:

@@ -154,6 +154,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return f"{error.format_message()} Allowed: {', '.join(error.ctx.command.list_commands(error.ctx))}", BAD_USAGE
     if isinstance(error, click.ClickException):
         return error.format_message(), BAD_USAGE
+    if isinstance(error, ImportError):  # what follows may need the same package
+        return f"a package cannot be imported: {error} (--debug shows where)", SOME_FAILED
     from nasbench.benchmarks import UsageError
     from nasbench.benchmarks.spaces.foreign import plain
     from nasbench.results import Interrupted, StoreError
@@ -162,6 +164,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return plain(str(error)), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
     if isinstance(error, SystemExit):  # click raises none here, but for the completion of the shell
         return f"a plug-in ended the command (sys.exit({error.code!r}); --debug shows where)", SOME_FAILED
+    if isinstance(error, MemoryError):
+        return "there is not enough memory (--debug shows where)", SOME_FAILED
     if isinstance(error, RecursionError):
         return "a file is nested too deeply to be read (--debug shows where)", BAD_USAGE
     if isinstance(error, UnicodeEncodeError):

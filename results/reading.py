@@ -21,7 +21,7 @@ from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbent
 from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
-from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.fragment import Fragment, Gone, Torn
 from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS, Setup, incumbent_steps
 from nasbench.results.store.under_way import under_way
 
@@ -83,7 +83,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
 
     It is that of a store rather than that of an archive, and of several one that has not failed.
 
-    Raises StoreError if none is readable.
+    Raises StoreError if none is readable, or one is no longer there.
     """
     fragments = sorted(fragments, key=lambda found: isinstance(found[0], Archive))
     sound = {(type(store), f.setup.id, run.seed) for store, f in fragments for run in f.runs if not run.failure}
@@ -100,6 +100,10 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         place = f.setup.bench, f.setup.constraint
         try:
             incumbents = _read(f, scores, unions.get(place))
+        except Gone:
+            raise StoreError(
+                f"{store.folder} is being changed by another command: give the same command again"
+            ) from None
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue

@@ -43,7 +43,7 @@ def foreign() -> Iterator[None]:
     and only while it executes Python.
     """
     try:
-        with cleaned(), _limited(), _ends_nothing(), _restored():
+        with cleaned(), _limited(), ends_nothing(), _restored():
             yield
     except UsageError:
         raise
@@ -215,21 +215,25 @@ def _restored() -> Iterator[None]:
             sys.modules["numpy"].seterr(**errors)
 
 
+end_process = os._exit
+"""Ends this process at once, also inside `ends_nothing`."""
+
+
 @contextmanager
-def _ends_nothing() -> Iterator[None]:
+def ends_nothing() -> Iterator[None]:
     """Makes `os._exit` raise SystemExit: the command would otherwise end without a word, and perhaps with exit code 0.
 
-    Other threads, and processes that the code forks, end as ever.
+    In every thread; processes that the code forks end as ever.
     """
-    end, process, thread = os._exit, os.getpid(), threading.current_thread()
+    before, process = os._exit, os.getpid()
 
     def refuse(status: int) -> NoReturn:
-        if os.getpid() != process or threading.current_thread() is not thread:
-            end(status)
+        if os.getpid() != process:
+            end_process(status)
         raise SystemExit(f"os._exit({status})")
 
     os._exit = refuse
     try:
         yield
     finally:
-        os._exit = end
+        os._exit = before

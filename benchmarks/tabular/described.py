@@ -124,8 +124,24 @@ def _frame(facts: dict[str, Any], header: list[str], data: Path, spec: Path, pro
     there = {column: purpose for column, purpose in wanted.items() if column in header}
     frame = pd.DataFrame()
     with problems.collecting():
-        frame = read_columns(data, there, texts_of(facts) & there.keys(), header) if there else frame
+        frame = _read(facts, data, there, header) if there else frame
         frame = extracted(frame, {c: p for c, p in facts.get("extract", {}).items() if c in frame}, header, data)
+    return frame
+
+
+def _read(facts: dict[str, Any], data: Path, wanted: dict[str, str], header: list[str]) -> pd.DataFrame:
+    """The columns of the file; named values are text where as numbers or times some would be one (`010` and `10`)."""
+    texts = texts_of(facts) & wanted.keys()
+    frame = read_columns(data, wanted, texts, header)
+    named = {e.get("column", e["name"]) for e in facts["hyperparameter"] if e.get("kind") == "categorical"}
+    typed = [c for c in wanted if c in named - texts and not pd.api.types.is_string_dtype(frame[c])]
+    if typed and data.suffix != ".parquet":
+        written = read_columns(data, {c: wanted[c] for c in typed}, set(typed), header)
+        for column in typed:
+            values = frame[column].dropna()
+            is_time = not pd.api.types.is_numeric_dtype(values) and not all(isinstance(v, str | bool) for v in values)
+            if is_time or written[column].nunique() > values.nunique():
+                frame[column] = written[column]
     return frame
 
 

@@ -6,7 +6,7 @@ import click
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.benchmarks.spaces.foreign import cleaned, described, interrupts_noted, pass_on, plain
+from nasbench.benchmarks.spaces.foreign import cleaned, described, ends_nothing, interrupts_noted, pass_on, plain
 from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
@@ -47,7 +47,7 @@ def print_checks(name: str, bench: str | None) -> bool:
     broken = 0
     for one in checks:
         try:
-            with cleaned():
+            with cleaned(), ends_nothing():
                 told = one(*names)
         except Failed as failure:
             broken += 1

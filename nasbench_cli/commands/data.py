@@ -124,7 +124,10 @@ def data_verify(names: tuple[str, ...]) -> int:
 def _made(source: Source, here: Sequence[str]) -> str:
     """The number of benchmarks or metrics that a source has become here, in words; empty if there are none."""
     if isinstance(source, Addition):
-        metrics = {name for table in source.tables for name in added.names(table) if name.startswith(source.prefix)}
+        try:
+            metrics = {name for table in source.tables for name in added.names(table) if name.startswith(source.prefix)}
+        except UsageError:
+            return "damaged"
         return count(len(metrics), "metric") if metrics else ""
     begins = source.prefix if isinstance(source, Scenario) else f"{source.name}-"
     made = sum(name.startswith(begins) or name == source.name for name in here)

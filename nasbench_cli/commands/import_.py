@@ -156,12 +156,16 @@ def _write_guess(data: Path, spec: Path | None) -> None:
     """Writes a guessed specification to a new file, and prints why an import would refuse it unchanged."""
     guessed = guess(data)
     spec = spec or data.with_name(f"{stem_of(data)}.toml")
+    made = False
     try:
         with spec.open("x", encoding="utf-8") as file:
+            made = True
             file.write(guessed.text)
     except FileExistsError:
         raise UsageError(f"{spec} already exists and is not changed: --spec names another file to write") from None
     except OSError as error:
+        if made:
+            spec.unlink()  # it would stand in the way of the next attempt
         raise UsageError(f"cannot write {spec}: {error.strerror}; --spec names another file to write") from None
     click.echo(
         f"{spec}: {count(guessed.hyperparameters, 'hyper-parameter')}, {count(guessed.metrics, 'metric')}, the "

@@ -143,7 +143,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     failures, absent = session.outcome()
     say_failures([(p.setup, record) for p, record in failures])
     if todo and not computed and not absent:
-        click.echo("nothing was computed here: another command has stored these runs meanwhile")
+        click.echo("these runs are stored already: by another command, or by a process of this one that died after it")
     if absent:
         are = "is" if absent == 1 else "are"
         click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again", err=True)

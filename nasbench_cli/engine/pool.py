@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.foreign import placed
+from nasbench.benchmarks.spaces.foreign import end_process, placed
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.devices import shared_out
 from nasbench.cli.engine.events import Notice, listen, publish
@@ -108,6 +108,8 @@ def in_processes(
                 else:
                     yield task, result
     finally:
+        for worker in workers:  # all of them first: a second Ctrl-C may end what follows
+            worker.kill()
         for worker in workers:
             worker.end()
 
@@ -161,8 +163,10 @@ class _Worker(Generic[T, R]):
             raise error
         return task, result
 
-    def end(self) -> None:
+    def kill(self) -> None:
         self._process.kill()
+
+    def end(self) -> None:
         self._process.join()
         self.pipe.close()
 
@@ -172,7 +176,7 @@ class _Worker(Generic[T, R]):
         code = self._process.exitcode or 0
         if self._late:
             return Lost(self._late)
-        if not self._begun and code > 0:  # the task is not to blame: none would get further
+        if not self._begun and code >= 0:  # the task is not to blame: none would get further
             raise UsageError(
                 f"a process that was to compute runs ended with exit code {code} before it began, and what it printed "
                 'says why; in a script, such a call belongs below `if __name__ == "__main__":`'
@@ -185,7 +189,7 @@ class _Worker(Generic[T, R]):
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
 
 
-def end_with_parent(end: Callable[[], object] = lambda: os._exit(1)) -> None:
+def end_with_parent(end: Callable[[], object] = lambda: end_process(1)) -> None:
     """From now on this process ends when its parent ends, for whatever reason; `end` ends it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -203,8 +207,8 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
         with talking:
             try:
                 pipe.send(said)
-            except BrokenPipeError:  # the parent has closed it, and is ending
-                os._exit(1)
+            except OSError:  # the parent has closed it, and is ending, or a method has
+                end_process(1)
 
     listen(tell)
     drop_unwritable_errors()  # what a method prints goes there
@@ -220,7 +224,7 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
             tell((function(task), None))
         except DeviceLost as error:
             _LOG.warning("%s; what was computed is repeated in a new process", error)
-            os._exit(_NO_DEVICE)
+            end_process(_NO_DEVICE)
         except Exception as error:
             tell((None, _portable(error)))
 

@@ -19,7 +19,7 @@ from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abi
 from nasbench.benchmarks.abilities import KnowsMeans
 from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
+from nasbench.benchmarks.spaces.foreign import cleaned, ends_nothing, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
@@ -65,7 +65,7 @@ def run(
     """
     began, start, columns, failure = datetime.now(UTC), monotonic(), None, ""
     log: tuple[Logged, ...] = ()
-    with cleaned():
+    with cleaned(), ends_nothing():
         if isinstance(benchmark, TabularBenchmark):
             columns = run_block(setup, spec, benchmark, bounds, *_streams(setup, seed))
         if columns is None:

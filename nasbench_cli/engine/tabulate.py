@@ -33,6 +33,7 @@ from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.learners import LearnerBenchmark, LearnerCurves
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
+from nasbench.benchmarks.spaces.foreign import ends_nothing
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.imported import NAME
@@ -319,7 +320,8 @@ def _evaluate(name: str, task: Task) -> Evaluation:
     whose = "" if isinstance(benchmark, LearnerCurves) else f" {benchmark.space.to_json(task.configuration)}"
     text = f"{benchmark.name}{whose} {task.repetition}"
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
-    return attempt(benchmark, task.configuration, seed)
+    with ends_nothing():
+        return attempt(benchmark, task.configuration, seed)
 
 
 def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> None:

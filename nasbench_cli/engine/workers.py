@@ -210,6 +210,10 @@ class LiveWorkers:
             raise Diverged(
                 f"its journal holds {record.configuration} as ask {record.ask}, but the method now asks otherwise"
             )
+        if len(record.metrics) != len(self._benchmark.places):
+            raise Diverged(
+                f"its journal holds {len(record.metrics)} metrics, and {self._benchmark.name} has others now"
+            )
         self._told = record.finished
         metrics = Values(self._benchmark.places, record.metrics)
         cost, status, reason = record.cost, record.status, record.reason
@@ -319,7 +323,7 @@ def attempt(
             cost = 0.0
         elif answer.status != "ok":
             status = "infeasible" if answer.status == "infeasible" else "failed"
-            reason = one_line(plain(answer.reason))
+            reason = one_line(plain(answer.reason)) or f"its status is {answer.status!r}, without a reason"
         elif not math.isfinite((metrics := _measured(benchmark, answer.metrics)).row[0]):
             reason = f"{benchmark.objective.name} is {metrics.row[0]}"
         elif large := [value for value in (cost, *metrics.row) if LARGEST < abs(value) < math.inf]:

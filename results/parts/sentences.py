@@ -180,6 +180,8 @@ def why_no_verdict(comparison: Comparison) -> str | None:
     if not curves.runs["evaluations"].any():
         return "No run has an evaluation: the budget is too small for one, or every run failed; nothing is compared."
     if not np.isfinite(curves.at((comparison.end,))).any():
+        if curves.runs["feasible_rows"].any() and not np.isfinite(curves.observed).any():
+            return "No method trained anything feasible to the end: there is nothing to compare."
         return "No method found anything feasible: there is nothing to compare."
     if len(curves.methods) == 1:
         return "There is one method: nothing is compared."

@@ -84,7 +84,9 @@ class ShortWrite(OSError):
     """Only a part of the data was written."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(errno.ENOSPC, "only a part was written: the disk is full", str(path))
+        super().__init__(
+            errno.ENOSPC, "only a part was written: the disk is full, or files may be no larger here", str(path)
+        )
 
 
 def digest(data: Data) -> str:

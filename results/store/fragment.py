@@ -31,6 +31,10 @@ class Torn(Exception):
     """A file is damaged, or is not a fragment; the message says why."""
 
 
+class Gone(Torn):
+    """A file is no longer there: another process has moved it since it was found."""
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """A run in a fragment's metadata."""
@@ -286,7 +290,7 @@ def _torn_if_invalid(what: str) -> Iterator[None]:
     except MemoryError:
         raise
     except FileNotFoundError:
-        raise Torn("it is no longer there") from None
+        raise Gone("it is no longer there") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         if getattr(error, "errno", None) is not None:
             raise

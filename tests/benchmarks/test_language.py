@@ -55,7 +55,7 @@ def test_counts_of_spaces_too_large_to_enumerate() -> None:
 
 
 def test_a_space_without_end_has_no_size() -> None:
-    program = Program(figures.figure_18)
+    program, continuous = Program(figures.figure_18), Program(lambda: op("a", x=real(0, 1)))
     with pytest.raises(ProgramError, match="infinite"):
         count(program)
     with pytest.raises(ProgramError, match="infinite"):
@@ -63,6 +63,9 @@ def test_a_space_without_end_has_no_size() -> None:
     assert len({program.sample(np.random.default_rng(i)) for i in range(20)}) > 5
     with pytest.raises(ProgramError, match="is a real number: its values cannot be listed"):
         count(Program(lambda: op("a", x=real(0, 1))))
+    for _ in range(2):  # not the first time alone
+        with pytest.raises(ProgramError, match="real number"):
+            continuous.as_sequence()
 
 
 @pytest.mark.parametrize("write", [shared_or, dropping, late, unread, alike], ids=named)

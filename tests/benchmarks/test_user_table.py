@@ -449,3 +449,26 @@ def test_a_file_has_at_most_255_repetitions_of_a_configuration(number: int, fits
     else:
         with pytest.raises(UsageError, match="has a configuration with more than 255 repetitions"):
             read_table(*files)
+
+
+@pytest.mark.parametrize(
+    ("values", "read"),
+    [
+        (["010", "10", "1"], ["010", "1", "10"]),
+        (["10000001001100111100", "10000001001100111101"], ["10000001001100111100", "10000001001100111101"]),
+        (["12:30", "10:30"], ["10:30", "12:30"]),
+        (["2024-01-01", "2024-02-01"], ["2024-01-01", "2024-02-01"]),
+        (["16", "8"], [8, 16]),
+        (["0.5", "1e-3"], [0.001, 0.5]),
+    ],
+)
+def test_different_names_stay_different(values: list[str], read: list[object], tmp_path: Path) -> None:
+    """As numbers some would be one value, and other texts look like dates."""
+    data, spec = tmp_path / "t.csv", tmp_path / "t.toml"
+    data.write_text("arch,err\n" + "".join(f"{value},{i + 1}\n" for i, value in enumerate(values)))
+    spec.write_text(
+        'name = "t"\ncost = 1.0\n[[hyperparameter]]\nname = "arch"\nkind = "categorical"\n'
+        '[[metric]]\nname = "valid-err"\ncolumn = "err"\nsplit = "valid"\n'
+    )
+    (h,) = read_table(data, spec).space.as_flat().hyperparameters
+    assert sorted(h.values) == sorted(read)  # type: ignore[attr-defined, type-var]

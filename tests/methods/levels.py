@@ -9,6 +9,7 @@ from nasbench.benchmarks.constraints import Bound
 from nasbench.cli.engine.runner import run
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
+from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
 
 
@@ -17,6 +18,7 @@ def trajectory(
     benchmark: Benchmark | None = None,
     seed: int = 0,
     bounds: tuple[Bound, ...] = (),
+    journal: Journal | None = None,
     **protocol: object,
 ) -> Trajectory:
     benchmark = benchmark or toys.Watched()
@@ -24,7 +26,7 @@ def trajectory(
     facts = {"evals": 20, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
     setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest.work)
     cell = Setup(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
-    return run(cell, seed, found, benchmark, bounds)
+    return run(cell, seed, found, benchmark, bounds, journal)
 
 
 def named(values: list[int]) -> list[Level]:

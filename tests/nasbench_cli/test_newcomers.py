@@ -76,7 +76,7 @@ def test_what_another_command_has_computed_meanwhile_is_said(
 
     monkeypatch.setattr(Session, "compute", by_another)
     out = nasbench(*RUN, "--seeds", 2, "--store", tmp_path / "s").out
-    assert "nothing was computed here: another command has stored these runs meanwhile" in out
+    assert "these runs are stored already: by another command, or by a process of this one that died after it" in out
     assert "0 runs computed" not in out
 
 

@@ -33,6 +33,8 @@ from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import EvaluationSeeds, attempt
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation, Problem
 from nasbench.results import Row, Setup, Trajectory
+from nasbench.results.store.journal import Journal
+from tests.methods import levels
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import SETTING, rows, toy_run
 
@@ -444,3 +446,32 @@ def test_a_curve_has_a_value_for_each_level_until_the_end(length: int, good: boo
     found = attempt(Odd(), (0, 0, 0, 0), 1, Level(epochs=3))
     assert found.status == ("ok" if good else "failed")
     assert good or f"its curve has {length} values up to epochs 3, not 3" in found.reason
+
+
+@pytest.mark.parametrize("benchmark", [toys.Toy, toys.Live])
+def test_a_benchmark_that_ends_its_process_costs_its_evaluation_and_no_more(
+    benchmark: type[toys.Toy], tmp_path: Path
+) -> None:
+    """In the thread of a live evaluation, too."""
+
+    class Ends(benchmark):  # type: ignore[misc, valid-type]
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            if configuration[0] < 5:
+                os._exit(0)
+            return super().measure(configuration, seed, upto, state)  # type: ignore[no-any-return]
+
+    journal = Journal(tmp_path / "run.jsonl", "id") if benchmark.kind == "live" else None
+    before = os._exit
+    found = levels.trajectory("random", Ends(), journal=journal)
+    assert os._exit is before
+    ended = found.columns["status"] == "failed"
+    assert 0 < ended.sum() < len(ended) == 20
+    assert {reason.partition(" (")[0] for reason in found.columns["reason"][ended]} == {"SystemExit: os._exit(0)"}
+
+
+def test_an_unknown_status_is_named() -> None:
+    class Odd(toys.Toy):
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return Evaluation({"loss": 1.0, "size": 1.0}, 1.0, "great")  # type: ignore[arg-type]
+
+    assert attempt(Odd(), (0, 0, 0, 0), 1).reason == "its status is 'great', without a reason"

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nasbench.results import Store, StoreError
+from nasbench.results.reading import load, select
 from nasbench.results.store import content_hash, disk, fragment
 from tests.results.conftest import FACTS, Fill, make_run, make_setup
 
@@ -283,3 +284,13 @@ def test_what_one_call_of_the_system_cannot_write_is_written_by_several(
     disk.write(tmp_path / "x", b"0123456789")
     disk.write(tmp_path / "empty", b"")
     assert ((tmp_path / "x").read_bytes(), (tmp_path / "empty").read_bytes()) == (b"0123456789", b"")
+
+
+def test_a_fragment_that_another_command_moves_while_it_is_read_ends_the_report_with_a_sentence(store: Store) -> None:
+    """Its runs would be missing from the report without a word."""
+    for name in ("a", "b"):
+        store.commit(make_setup(name), [make_run(0, [3.0, 2.0, 1.0])], FACTS)
+    fragments = select([store])
+    store.forget(make_setup("a"), {0})
+    with pytest.raises(StoreError, match="is being changed by another command: give the same command again"):
+        load(fragments)

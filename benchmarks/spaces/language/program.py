@@ -250,8 +250,8 @@ class Program(Space):
     def as_sequence(self) -> Walk:
         """The view for methods that choose one value after the other."""
         if not self._checked:
-            self._checked = True
             self._check_finite()
+            self._checked = True
         return ProgramWalk(self._first(), {}, 0)
 
     def _check_finite(self) -> None:
