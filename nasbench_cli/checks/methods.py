@@ -31,7 +31,7 @@ from nasbench.cli.checks.check import (
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
-from nasbench.cli.engine.workers import is_feasible
+from nasbench.cli.engine.evaluations import is_feasible
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 
 _TRIED = ("nb201-cifar10", "digits@1")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Metric, abilities
-from nasbench.cli.engine.workers import refused
+from nasbench.cli.engine.evaluations import refused
 from nasbench.methods import Proposal
 
 _SAMPLES = 50  # evaluations that say where the limits of constraints lie

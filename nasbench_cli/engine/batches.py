@@ -15,11 +15,12 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.benchmarks.spec import BenchmarkSpec
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.events import Notice, collected, notices_about
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.runner import died, run
-from nasbench.cli.engine.workers import Diverged, explained
+from nasbench.cli.engine.workers import Diverged
 from nasbench.results import Interrupted, StoreError, Trajectory
 from nasbench.results.store.journal import Journal, forget
 

@@ -13,10 +13,11 @@ from nasbench.benchmarks import Bound, abilities
 from nasbench.benchmarks.constraints import satisfied
 from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.evaluations import usable
 from nasbench.cli.engine.held_back import draw_block, worth_block
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.watch import asking, evaluating
-from nasbench.cli.engine.workers import EvaluationSeeds, usable
+from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec, Problem
 from nasbench.results import Setup
 

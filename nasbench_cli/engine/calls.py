@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.benchmarks.training.faults import check_device
+from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.watch import asking
-from nasbench.cli.engine.workers import explained
 from nasbench.methods import Logged, Method, MethodSpec, Problem
 from nasbench.results.store.trajectory import log_arrays
 

@@ -13,7 +13,7 @@ from nasbench.benchmarks.abilities import KnowsRepetitions
 from nasbench.benchmarks.constraints import satisfied
 from nasbench.benchmarks.spaces import Block, Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.cli.engine.workers import attempt, is_feasible, usable
+from nasbench.cli.engine.evaluations import attempt, is_feasible, usable
 
 Worth: TypeAlias = tuple[float, bool | None]
 """Objective of the incumbent in the repetition held back, and whether it satisfies the constraints there. NaN and False

@@ -23,6 +23,7 @@ from nasbench.benchmarks.spaces.foreign import cleaned, ends_nothing, pass_on_no
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
+from nasbench.cli.engine.evaluations import row_of, with_objectives
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.watch import asking
@@ -33,8 +34,6 @@ from nasbench.cli.engine.workers import (
     Pending,
     SimulatedWorkers,
     Workers,
-    row_of,
-    with_objectives,
 )
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Row, Setup, Trajectory

@@ -40,10 +40,10 @@ from nasbench.benchmarks.tabular.imported import NAME
 from nasbench.benchmarks.tabular.specification import PLACE, metric_of, objective_of
 from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine.evaluations import attempt
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
-from nasbench.cli.engine.workers import attempt
 from nasbench.results.display.numbers import count
 from nasbench.results.store import disk
 

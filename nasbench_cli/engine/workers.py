@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import math
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
-from nasbench.benchmarks.contract import Status
-from nasbench.benchmarks.metrics import LARGEST, Metric, Values
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level
+from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, where
-from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine.evaluations import attempt, is_feasible, refused, row_of, with_objectives
 from nasbench.cli.engine.events import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
-from nasbench.cli.layout import one_line
 from nasbench.results.store.journal import Journal, Record
 
 _BLOCK = 256
@@ -270,141 +263,3 @@ class EvaluationSeeds:
 
     def _draw(self, n: int) -> NDArray[np.uint64]:
         return self._stream.random_raw(n) >> np.uint64(1)
-
-
-def is_feasible(evaluation: Evaluation, bounds: tuple[Bound, ...]) -> bool:
-    """Whether an evaluation is done, and satisfies the constraints."""
-    return evaluation.status == "ok" and all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
-
-
-def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:
-    """The evaluation of a configuration that violates a constraint which is known before training; None if none is.
-
-    Args:
-        bounds: on cheap metrics (`Metric.cheap`).
-    """
-    begin = perf_counter()
-    values = {bound.metric.name: _known(benchmark, bound.metric.name, configuration) for bound in bounds}
-    broken = [b for b in bounds if math.isfinite(values[b.metric.name]) and not b.holds(values[b.metric.name])]
-    if not broken:
-        return None
-    metrics = Values(benchmark.places, tuple(values.get(name, math.nan) for name in benchmark.places))
-    limits = "; ".join(f"{b.metric.name} is {values[b.metric.name]:g}, not {b.relation} {b.limit:g}" for b in broken)
-    return Evaluation(metrics, perf_counter() - begin, "infeasible", f"known before training: {limits}")
-
-
-def _known(benchmark: Benchmark, metric: str, configuration: Configuration) -> float:
-    """A cheap metric; NaN where asking for it fails: then the evaluation itself will tell why."""
-    try:
-        return float(abilities.known(benchmark, metric, configuration))
-    except BaseException as error:
-        pass_on(error)
-        return math.nan
-
-
-def attempt(
-    benchmark: Benchmark, configuration: Configuration, seed: int, level: Level | None = None, state: Path | None = None
-) -> Evaluation:
-    """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation.
-
-    Args:
-        level: the level of the fidelity at which it ends; None for the highest.
-        state: where the evaluation may keep what it has done so far; None where it is not to.
-
-    The evaluation has all metrics of the benchmark, in their order; NaN unless it is ok.
-    """
-    cost = 0.0
-    status: Status = "failed"
-    try:
-        answer = benchmark.evaluate(configuration, seed, level, state)
-        cost = float(answer.cost)
-        if not 0 <= cost < math.inf:
-            reason = f"a cost of {cost} s, which is no number of seconds"
-            cost = 0.0
-        elif answer.status != "ok":
-            status = "infeasible" if answer.status == "infeasible" else "failed"
-            reason = one_line(plain(answer.reason)) or f"its status is {answer.status!r}, without a reason"
-        elif not math.isfinite((metrics := _measured(benchmark, answer.metrics)).row[0]):
-            reason = f"{benchmark.objective.name} is {metrics.row[0]}"
-        elif large := [value for value in (cost, *metrics.row) if LARGEST < abs(value) < math.inf]:
-            reason = f"a metric or the cost is {large[0]:g}: a value is at most {LARGEST:g} in size"
-            cost = 0.0 if cost > LARGEST else cost
-        else:
-            remark = answer.reason and one_line(plain(answer.reason))
-            return Evaluation(metrics, cost, reason=remark, curve=_curve(benchmark, answer.curve, level))
-    except DeviceLost:
-        raise  # it says nothing of the configuration
-    except BaseException as error:
-        reason = explained(error)
-    return Evaluation(_nothing(benchmark), cost, status, reason)
-
-
-def with_objectives(benchmark: Benchmark, evaluation: Evaluation, objectives: Sequence[Metric]) -> Evaluation:
-    """A full evaluation; failed if one of several objectives has no value, or no logarithm if it counts by it."""
-    if evaluation.status != "ok" or len(objectives) < 2:
-        return evaluation
-    for objective in objectives:
-        value = evaluation.metrics[objective.name]
-        if not math.isfinite(value):
-            reason = f"{objective.name} is {value}, and it is an objective"
-        elif objective.log and value <= 0:
-            reason = f"{objective.name} is {value:g}, and it is an objective that counts by its logarithm"
-        else:
-            continue
-        return Evaluation(_nothing(benchmark), evaluation.cost, "failed", reason)
-    return evaluation
-
-
-def usable(benchmark: TabularBenchmark, metrics: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which evaluations of a block would be ok by `attempt`, shape (evaluations,), given their metrics."""
-    costs = benchmark.costs(metrics)
-    values = np.abs(np.column_stack([metrics, costs]))
-    is_large = ((values > LARGEST) & np.isfinite(values)).any(axis=1)
-    is_ok: NDArray[np.bool_] = np.isfinite(metrics[:, 0]) & (costs >= 0) & (costs < np.inf) & ~is_large
-    return is_ok
-
-
-def row_of(evaluation: Evaluation) -> tuple[float, ...]:
-    """The values of an evaluation that `attempt` has made, in the order of the benchmark's metrics."""
-    metrics = evaluation.metrics
-    return metrics.row if type(metrics) is Values else tuple(metrics.values())
-
-
-def _measured(benchmark: Benchmark, values: Mapping[str, float]) -> Values:
-    """The values of a benchmark's metrics, in their order. Raises ValueError if there are others, or one lacks."""
-    if type(values) is Values and values.shares(benchmark.places):
-        return values
-    if strange := sorted(benchmark.places.keys() ^ values.keys()):
-        raise ValueError(f"it gives other metrics than the benchmark has: {', '.join(strange)}")
-    return Values(benchmark.places, tuple(float(values[name]) for name in benchmark.places))
-
-
-def _curve(benchmark: Benchmark, curve: Sequence[float] | None, level: Level | None) -> tuple[float, ...] | None:
-    """The curve of an evaluation up to a level. Raises ValueError if its length is another than the level's."""
-    if curve is None:
-        return None
-    values, fidelity = tuple(map(float, curve)), benchmark.fidelity
-    if fidelity is None:
-        raise ValueError("it gives a curve, and has no fidelity")
-    axis = fidelity.axes[0]
-    length = axis.values.index((level or fidelity.highest)[axis.name]) + 1
-    if len(values) != length:
-        raise ValueError(
-            f"its curve has {len(values)} values up to {axis.name} {axis.values[length - 1]}, not {length}"
-        )
-    return values
-
-
-def _nothing(benchmark: Benchmark) -> Values:
-    return Values(benchmark.places, (math.nan,) * len(benchmark.metrics))
-
-
-def explained(error: BaseException) -> str:
-    """An error of foreign code as a reason to record: its type, its text and its place, in one line.
-
-    Whatever a plug-in raises is recorded, sys.exit, GeneratorExit and KeyboardInterrupt too; only the user's Ctrl-C is
-    raised again.
-    """
-    pass_on(error)
-    place = where(error)
-    return one_line(described(error)) + (f" ({place})" if place else "")

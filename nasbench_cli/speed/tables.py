@@ -31,10 +31,10 @@ from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.example import figure_4
 from nasbench.benchmarks.spaces.views import AsGraph
+from nasbench.cli.engine.evaluations import is_feasible
 from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.work import Work
-from nasbench.cli.engine.workers import is_feasible
 from nasbench.cli.layout import table
 from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed

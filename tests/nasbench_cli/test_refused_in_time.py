@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nasbench.benchmarks import Evaluation
-from nasbench.cli.engine.workers import attempt
+from nasbench.cli.engine.evaluations import attempt
 from nasbench.results import Store
 from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed, at_most

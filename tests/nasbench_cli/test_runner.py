@@ -28,9 +28,10 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine import runner
 from nasbench.cli.engine.block import schedule
+from nasbench.cli.engine.evaluations import attempt
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
-from nasbench.cli.engine.workers import EvaluationSeeds, attempt
+from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation, Problem
 from nasbench.results import Row, Setup, Trajectory
 from nasbench.results.store.journal import Journal
