@@ -53,7 +53,7 @@ class Metric:
         return "minimise" if self.minimize else "maximise"
 
 
-_SUPERLATIVES = "brigh|cu|exac|fas|fat|fla|flat|grea|hot|la|ligh|nea|quie|shor|smar|stric|swee|tigh|vas|whi"
+_SUPERLATIVES = "brigh|cu|exac|fas|fat|flat|grea|hot|la|ligh|nea|quie|shor|smar|stric|swee|tigh|vas|whi"
 """Beginnings of English superlatives that end in `test`."""
 
 

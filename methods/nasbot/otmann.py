@@ -172,7 +172,7 @@ def matching(first: Encoded, second: Encoded, nu: float) -> Matching:
 
 
 def compile_ahead() -> None:
-    """Compiles the distance into numba's cache: some seconds, once per machine."""
+    """Compiles the distance into numba's cache: some seconds, once per installation."""
     labels = ("ip", "conv3", "conv5", "op")
     units = (None, 8, 8, None)
     chain = LayerGraph(labels, units, frozenset({(0, 1), (1, 2), (2, 3)}))

@@ -222,7 +222,7 @@ class Sampler:
 
 
 def compile_ahead() -> None:
-    """Compiles a search into numba's cache: some seconds, once per machine."""
+    """Compiles a search into numba's cache: some seconds, once per installation."""
     space = GridSpace([Ordinal("a", (1, 2, 3))])
     sampler = Sampler(space, [2.0], Rules(candidates=2))
     for choice in (0, 1, 2):
@@ -238,7 +238,7 @@ def make_compiled() -> None:
         return
     with FileLock(folder / "compiled.lock"):  # one process at a time compiles
         if not _is_compiled(folder):
-            _LOG.info("compiling TPE (some seconds, once per machine)")
+            _LOG.info("compiling TPE (some seconds, once per installation)")
             compile_ahead()
 
 

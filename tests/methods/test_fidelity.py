@@ -443,7 +443,7 @@ def test_pasha_adds_no_rung_before_the_order_of_feasible_trainings_is_known_to_c
 
 
 def test_a_failed_training_stays_in_its_rung_as_the_worst() -> None:
-    """Of three trainings one goes on, also where two have failed."""
+    """One of three trainings goes on, even if the other two failed."""
     problem = Problem(toys.Watched.space, (Metric("loss", ""),), fidelity=toys.Watched.fidelity)
     method = ASHA(problem, np.random.default_rng(0))
     for trial, status in enumerate(("failed", "failed", "ok")):

@@ -1,4 +1,4 @@
-"""TPE is compiled once per machine, however many processes begin with it."""
+"""TPE is compiled once per installation, however many processes begin with it."""
 
 from __future__ import annotations
 
