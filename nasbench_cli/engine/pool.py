@@ -167,6 +167,7 @@ class _Worker(Generic[T, R]):
         self._process.kill()
 
     def end(self) -> None:
+        self.kill()
         self._process.join()
         self.pipe.close()
 

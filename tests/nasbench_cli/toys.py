@@ -379,7 +379,7 @@ class Vanishes(Careful):
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         super().__init__(problem, rng)
-        end_process(0)
+        os._exit(0)
 
 
 class Clumsy(Toy):
