@@ -51,7 +51,7 @@ ONE_BY_ONE = for extra in $(shell echo $(EXTRAS) | tr , ' '); do \
 setup: .venv/core
 	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
 	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
-	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' || $(ONE_BY_ONE)
+	@$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' || $(ONE_BY_ONE)
 	@echo "setup: done; . .venv/bin/activate, then nasbench list"
 
 # The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables. TPE is compiled, some
@@ -133,7 +133,7 @@ lint: setup
 # The pages of docs/ and those of the docstrings, as site/index.html; needs no network once it is set up.
 docs: EXTRAS := docs
 docs: setup
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf .venv build dist report site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -63,10 +63,12 @@ def fetch(source: Source) -> Path:
     Raises UsageError if a file is not an original, cannot be downloaded, or is not the expected one.
     """
     if not source.can_be_downloaded:
-        made = ", ".join(name for name in source.files if name not in source.origins)
+        made = [name for name in source.files if name not in source.origins]
         raise UsageError(
-            f"{source.name} cannot be downloaded: {made} was made from {source.origin}; `nasbench data fetch "
-            f"{source.name} --from FOLDER` takes it from a folder of yours"
+            f"{source.name} cannot be downloaded: nobody publishes {made[0]}"
+            f"{f', … ({len(made)} files)' if len(made) > 1 else ''}, made from {source.origin}; `nasbench data fetch "
+            f"{source.name} --from FOLDER` takes a folder that has the files of which this project keeps the digests, "
+            "and no table is needed to report our runs, as `nasbench report --against wide`"
         )
     from nasbench.benchmarks.download import FAILURES, fetched, why
 

@@ -1,4 +1,7 @@
-"""A layer of one's own in the search-space language: channels weighed by numbers that are learnt."""
+"""A layer of one's own in the search-space language: channels weighed by numbers that are learnt.
+
+A module to import, with PyTorch (the extra `live`): `Program(own_layer.network)` is the space.
+"""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ Optuna's TPE with as many workers, under the constraints that both were run with
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from collections.abc import Mapping
@@ -74,8 +75,12 @@ def better(ours: Runs, theirs: Runs, space: Mapping[str, str]) -> tuple[float, f
 
 
 def main() -> None:
-    """Prints the table."""
-    store = Store(Path(sys.argv[1]))
+    """Prints the table that the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--optuna", action="store_true", help="c-tpe beside Optuna's TPE")
+    asked = parser.parse_args()
+    store = Store(asked.store)
     protocols = sorted({fragment.setup.protocol for fragment in store.fragments()})
     check_versions(fragment.setup for fragment in store.fragments())
     curves = {protocol: load(select([store], protocol)) for protocol in protocols}
@@ -89,7 +94,7 @@ def main() -> None:
         return found
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    if sys.argv[2:] == ["--optuna"]:
+    if asked.optuna:
         writer.writerow(["method", "workers", "spaces", "better", "low", "high"])
         for method, workers in product(PAIRS["c-tpe"][::-1], (1, *WORKERS)):
             if ours := of(method, workers):

@@ -11,6 +11,7 @@ takes about 20 s with `scbo` and 100 s with BoTorch, whose extra is `gp`.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 from collections.abc import Callable
 from contextlib import suppress
@@ -119,6 +120,8 @@ def main() -> None:
     parser.add_argument("--evals", type=int, default=100)
     parser.add_argument("--without-botorch", action="store_true")
     asked = parser.parse_args()
+    if not (asked.without_botorch or importlib.util.find_spec("botorch")):
+        parser.error("BoTorch is not installed (make setup EXTRAS=gp); --without-botorch runs scbo alone")
     searches: dict[str, Callable[[int, int], float]] = {"scbo": ours, "BoTorch": theirs}
     if asked.without_botorch:
         del searches["BoTorch"]

@@ -16,7 +16,7 @@ class UsageError(Exception):
 
 def with_extra(extra: str) -> str:
     """The commands that install an extra (or several: `live,gp`), as the end of an error message."""
-    return f"`make setup EXTRAS={extra}` in a clone, `pip install 'nasbench[{extra}]'` elsewhere"
+    return f"`make setup EXTRAS={extra}` in a clone, or `pip install '.[{extra}]'` there into an environment of yours"
 
 
 def require_torch(what: str) -> None:

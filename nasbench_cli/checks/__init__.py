@@ -8,8 +8,8 @@ In a test file of a plug-in:
 """
 
 from nasbench.cli.checks.benchmarks import BENCHMARK_CHECKS
-from nasbench.cli.checks.check import Check, Failed
+from nasbench.cli.checks.check import Check, Failed, NotTested
 from nasbench.cli.checks.executors import EXECUTOR_CHECKS
 from nasbench.cli.checks.methods import METHOD_CHECKS
 
-__all__ = ["BENCHMARK_CHECKS", "EXECUTOR_CHECKS", "METHOD_CHECKS", "Check", "Failed"]
+__all__ = ["BENCHMARK_CHECKS", "EXECUTOR_CHECKS", "METHOD_CHECKS", "Check", "Failed", "NotTested"]

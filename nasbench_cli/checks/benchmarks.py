@@ -11,12 +11,13 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.checks.check import (
     Check,
+    answer,
     changes,
     check_member,
     global_state,
@@ -61,6 +62,8 @@ def _space_holds_together(benchmark: Benchmark) -> None:
     for _ in range(_SAMPLES):
         configuration = space.sample(rng)
         check_member(space, configuration, "sample")
+        if _has_one(space):
+            continue
         neighbour = space.mutate(configuration, rng)
         check_member(space, neighbour, "mutate")
         require(neighbour != configuration, f"mutate leaves {configuration!r} as it is")
@@ -72,9 +75,16 @@ def _space_holds_together(benchmark: Benchmark) -> None:
         )
 
 
+def _has_one(space: Space) -> bool:
+    """Whether there is one configuration only, and so no neighbour."""
+    return isinstance(space, FiniteSpace) and space.size == 1
+
+
 def _features_tell_neighbours(benchmark: Benchmark) -> str | None:
     """A configuration must have more words (what linear models see) in common with a neighbour than with a stranger."""
     rng, space = _rng(), benchmark.space
+    if _has_one(space):
+        return "there is one configuration"
     words_of = tokenizer(space)
     near, far, most = [], [], 0
     for _ in range(_SAMPLES):
@@ -108,9 +118,9 @@ def _refuses_what_is_foreign(benchmark: Benchmark) -> None:
 def _same_seed_same_scores(benchmark: Benchmark) -> None:
     abilities.make_ready(benchmark)
     for configuration, seed in _evaluated(benchmark):
-        first = benchmark.evaluate(configuration, seed)
+        first = answer(benchmark, configuration, seed)
         scrambled()
-        second = benchmark.evaluate(configuration, seed)
+        second = answer(benchmark, configuration, seed)
         one, other = _decided(benchmark, first), _decided(benchmark, second)
         require(
             same(one, other) and first.status == second.status,
@@ -118,10 +128,11 @@ def _same_seed_same_scores(benchmark: Benchmark) -> None:
         )
 
 
-def _evaluations_are_whole(benchmark: Benchmark) -> None:
+def _evaluations_are_whole(benchmark: Benchmark) -> str | None:
     abilities.make_ready(benchmark)
-    for configuration, seed in _evaluated(benchmark):
-        metrics, cost, status, reason, _ = benchmark.evaluate(configuration, seed)
+    evaluated, failures = _evaluated(benchmark), []
+    for configuration, seed in evaluated:
+        metrics, cost, status, reason, _ = answer(benchmark, configuration, seed)
         where = f"the evaluation of {benchmark.space.to_json(configuration)}"
         names = {metric.name for metric in benchmark.metrics}
         require(set(metrics) <= names, f"{where} has metrics that it does not list: {sorted(set(metrics) - names)}")
@@ -132,10 +143,14 @@ def _evaluations_are_whole(benchmark: Benchmark) -> None:
             require(not math.isnan(metrics[benchmark.objective.name]), f"{where} is ok and has no objective")
         else:
             require(reason, f"{where} is {status} without a reason")
+            failures += [reason] if status == "failed" else []
             require(all(map(math.isnan, metrics.values())), f"{where} is {status} and has metrics")
         if isinstance(benchmark, abilities.KnowsMeans):
             lacking = names - set(benchmark.mean_metrics(configuration))
             require(not lacking, f"the means of {benchmark.space.to_json(configuration)} lack {sorted(lacking)}")
+    told = f"{len(failures)} of {len(evaluated)} fail; the first: {failures[0]}" if failures else None
+    require(len(failures) < len(evaluated), told or "")
+    return told
 
 
 def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
@@ -157,10 +172,10 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder) / "state" if benchmark.live and fidelity.continuable else None
             parts = [
-                benchmark.evaluate(configuration, seed, level, state if level in climbed else None)
+                answer(benchmark, configuration, seed, level, state if level in climbed else None)
                 for level in looked_at
             ]
-        whole = benchmark.evaluate(configuration, seed)
+        whole = answer(benchmark, configuration, seed)
         where = f"{benchmark.space.to_json(configuration)} with seed {seed}"
         for level, part in zip(looked_at, parts, strict=True):
             known = math.isfinite(part.cost) and part.cost >= 0
@@ -178,7 +193,7 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
         _curves_are_of_their_levels(benchmark, fidelity, dict(zip(looked_at, parts, strict=True)), whole, where)
         if benchmark.live:  # its seconds are measured each time, and count from the end of the last part
             continue
-        again = [benchmark.evaluate(configuration, seed, level) for level in looked_at]
+        again = [answer(benchmark, configuration, seed, level) for level in looked_at]
         require(
             all(
                 same([*a.metrics.values(), a.cost], [*b.metrics.values(), b.cost])
@@ -245,7 +260,7 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
         state = Path(folder) / "state"
 
         def require_same(level: Level, left: str) -> None:
-            kept, whole = (benchmark.evaluate(configuration, seed, level, place) for place in (state, None))
+            kept, whole = (answer(benchmark, configuration, seed, level, place) for place in (state, None))
             one, other = _decided(benchmark, kept), _decided(benchmark, whole)
             what = f"{benchmark.space.to_json(configuration)} scores {one} at level {level} after {left}"
             require(
@@ -253,7 +268,7 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
                 f"{what}, and {other} without one: `nasbench.benchmarks.state` keeps files safely",
             )
 
-        benchmark.evaluate(configuration, seed, early, state)
+        answer(benchmark, configuration, seed, early, state)
         if not state.exists():
             return "it keeps no training"
         content = state.read_bytes()
@@ -267,7 +282,7 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
 def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
     abilities.make_ready(benchmark)
     for configuration, seed in _evaluated(benchmark):
-        evaluation = benchmark.evaluate(configuration, seed)
+        evaluation = answer(benchmark, configuration, seed)
         for metric in benchmark.metrics:
             if metric.cheap and evaluation.status == "ok":
                 known, after = abilities.known(benchmark, metric.name, configuration), evaluation.metrics[metric.name]
@@ -285,7 +300,7 @@ def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
     if together is None:
         return "it evaluates no blocks"
     single = [
-        [*benchmark.evaluate(c, int(seed)).metrics.values()] for c, seed in zip(configurations, seeds, strict=True)
+        [*answer(benchmark, c, int(seed)).metrics.values()] for c, seed in zip(configurations, seeds, strict=True)
     ]
     require(
         same(together, single),
@@ -303,7 +318,7 @@ def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
     levels = fidelity.ladder if fidelity is not None and fidelity.continuable else (None,)
     for level, (configuration, seed) in product(levels, _evaluated(benchmark)):
         count = benchmark.repetition_count(configuration)
-        one, other = (_decided(benchmark, benchmark.evaluate(configuration, s, level)) for s in (seed, seed % count))
+        one, other = (_decided(benchmark, answer(benchmark, configuration, s, level)) for s in (seed, seed % count))
         where = f"{benchmark.space.to_json(configuration)}, of which it says that there are {count} repetitions,"
         require(same(one, other), f"{where} scores {one} with seed {seed}, but {other} with seed {seed % count}")
     return None
@@ -331,7 +346,7 @@ def _no_score_beats_the_oracle(benchmark: Benchmark) -> str | None:
     if oracle is None:
         return "its oracle is not known"
     for configuration, seed in _evaluated(benchmark):
-        score = benchmark.evaluate(configuration, seed).metrics.get(benchmark.objective.name, math.nan)
+        score = answer(benchmark, configuration, seed).metrics.get(benchmark.objective.name, math.nan)
         require(not score < oracle.best, f"{benchmark.space.to_json(configuration)} scores {score}, below the oracle")
         require(not score > oracle.worst, f"{benchmark.space.to_json(configuration)} scores {score}, above the worst")
     return None
@@ -354,8 +369,9 @@ def _leaves_global_state(benchmark: Benchmark) -> None:
     abilities.make_ready(benchmark)
     state = global_state()
     for configuration, seed in _evaluated(benchmark)[:5]:
-        benchmark.evaluate(configuration, seed)
-        benchmark.space.mutate(configuration, _rng())
+        answer(benchmark, configuration, seed)
+        if not _has_one(benchmark.space):
+            benchmark.space.mutate(configuration, _rng())
     require_untouched(changes(state))
 
 

@@ -7,20 +7,29 @@ import random
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from unittest import SkipTest
 
 import numpy as np
 
+from nasbench.benchmarks import Benchmark, Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.cli.engine.evaluations import explained
 
 
 class Failed(AssertionError):
     """Raised by a check when a promise is broken; the message is one sentence that says how."""
 
 
+class NotTested(SkipTest):
+    """Raised by a check that cannot test its promise here; the message says why. Test runners count it as skipped."""
+
+
 @dataclass(frozen=True)
 class Check:
-    """One promise of a method, a benchmark or an executor: called with a name, it raises Failed if it is broken.
+    """One promise of a method, a benchmark or an executor: called with a name, it raises Failed if it is broken,
+    and NotTested if that cannot be known here.
 
     A check of a method takes a second name, the benchmark to try it on; by default the first one here that it fits.
     """
@@ -28,7 +37,8 @@ class Check:
     promise: str
     """The promise in words, as `nasbench check` prints it."""
     function: Callable[..., str | None]
-    """Examines the opened subject. It returns a remark worth printing, or None; it raises Failed."""
+    """Examines the opened subject. It returns a remark worth printing, or None; it raises Failed or
+    NotTested."""
     opened: Callable[..., Any]
     """Opens the subject from its name or names."""
 
@@ -65,6 +75,16 @@ def check_member(space: Space, configuration: Configuration, where: str) -> None
     )
     back = space.from_values(json.loads(text))
     require(back == configuration, f"{configuration!r} comes back from its values as {back!r}")
+
+
+def answer(
+    benchmark: Benchmark, configuration: Configuration, seed: int, level: Level | None = None, state: Path | None = None
+) -> Evaluation:
+    """What the benchmark answers; a failed evaluation where it raises, as in a run."""
+    try:
+        return benchmark.evaluate(configuration, seed, level, state)
+    except BaseException as error:
+        return Evaluation({}, 0.0, "failed", explained(error))
 
 
 def global_state() -> dict[str, str]:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import end_process
-from nasbench.cli.checks.check import Check, require
+from nasbench.cli.checks.check import Check, NotTested, require
 from nasbench.cli.engine.executors import chosen
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.session import Session, begin
@@ -85,7 +85,7 @@ def _stores_live_runs(executor: str) -> str | None:
     try:
         abilities.make_ready(open_benchmark(_LIVE))
     except UsageError as error:
-        return f"not tested: {error}"
+        raise NotTested(str(error)) from None
     suite = Suite((asked_grid(methods=["random"], benchmarks=[_LIVE], seeds=1, evals=2),))
     with _session(suite) as session:
         for _ in session.compute(chosen(executor, 1)):

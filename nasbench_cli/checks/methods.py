@@ -22,6 +22,7 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.check import (
     Check,
     Failed,
+    NotTested,
     changes,
     check_member,
     global_state,
@@ -295,7 +296,7 @@ def _same_elsewhere(trial: Trial) -> str | None:
     repeatable = trial.spec.repeatable
     (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
-        return "not tested: it is registered only in this process"
+        raise NotTested("it is registered only in this process")
     require(
         elsewhere == digest(trial.usual.asked),
         "a process with other hashes of strings, or with another processor's kernels, proposes something else: "

@@ -8,14 +8,17 @@ from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmar
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.spaces.foreign import cleaned, described, ends_nothing, interrupts_noted, pass_on, plain
 from nasbench.benchmarks.spaces.registry import with_reasons
-from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed, NotTested
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.cli.layout import one_line
 from nasbench.methods import METHODS
+
+_LONGEST = 2_000  # letters of a failure: two configurations are in it
 
 
 @click.command(cls=Command)
@@ -38,29 +41,33 @@ def check(name: str, bench: str | None) -> int:
 
 
 def print_checks(name: str, bench: str | None) -> bool:
-    """Prints which promises a method, a benchmark or an executor keeps; returns whether it keeps all of them.
+    """Prints which promises a method, a benchmark or an executor keeps; returns whether it breaks none of them.
 
     Raises UsageError for an unknown name, an option out of its range, a method that fits no benchmark here, or missing
     data.
     """
     checks, names = _checks(name, bench)
-    broken = 0
+    broken = untested = 0
     for one in checks:
         try:
             with cleaned(), ends_nothing():
                 told = one(*names)
         except Failed as failure:
             broken += 1
-            click.echo(f"BROKEN  {one.promise}: {plain(str(failure))}")
+            click.echo(f"BROKEN  {one.promise}: {one_line(plain(str(failure)), _LONGEST)}")
+        except NotTested as why:
+            untested += 1
+            click.echo(f"?       {one.promise} (not tested: {one_line(why, _LONGEST)})")
         except BaseException as error:
             pass_on(error)
             broken += 1
-            click.echo(f"BROKEN  {one.promise}: {described(error)}")
+            click.echo(f"BROKEN  {one.promise}: {one_line(described(error), _LONGEST)}")
         else:
             click.echo(f"ok      {one.promise}" + (f" ({told})" if told else ""))
     if checks is METHOD_CHECKS and not broken:
         click.echo(f"speed   {speed(Trial.of(*names))}")
-    click.echo(f"{name}: {len(checks) - broken} of {len(checks)} promises kept")
+    rest = f", {untested} not tested" if untested else ""
+    click.echo(f"{name}: {len(checks) - broken - untested} of {len(checks)} promises kept{rest}")
     return not broken
 
 

@@ -280,7 +280,8 @@ class _Reader:
         try:
             return parse(value)
         except NotHere as error:
-            self._fail(key, f"{error}{self._not_here_either(error.command)}")
+            others = self._not_here_either(error.command)
+            raise NotHere(f"{self._place(key)}: {error}{others}", error.command) from None
         except (UsageError, StoreError) as error:
             self._fail(key, error)
 

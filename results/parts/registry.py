@@ -64,6 +64,7 @@ PARTS: tuple[MakePart, ...] = (
 
 
 def _without_words(name: str, make: Callable[[Subject], Part]) -> MakeOptional:
+    @wraps(make)
     def made(subject: Subject, words: Sequence[str]) -> Part:
         if words:
             raise StoreError(f"the part {name} takes no options: --part {name}")

@@ -39,7 +39,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         from optuna.storages.journal import BaseJournalBackend
         from optuna.study import StudyDirection
     except ImportError:
-        raise StoreError("--optuna needs Optuna: pip install 'nasbench[peers]'") from None
+        raise StoreError("--optuna needs Optuna: `pip install optuna`") from None
 
     class Lines(BaseJournalBackend):
         """A journal in memory, whose entries become the lines of a file."""

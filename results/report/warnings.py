@@ -170,7 +170,7 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
 
 
 def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Iterator[str]:
-    """Warns of methods whose runs are all the same, with the reason if the runs show it.
+    """Warns of methods whose runs are all the same, with the reason if the runs show it, or those it can have.
 
     Args:
         phases: see `_initial_phases`.
@@ -183,7 +183,10 @@ def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Ite
             random = listed([f"{phases[m]} of {names[m]}" for m in kind if m in phases])
             why = f". Their budget ends before they learn: the first {random} are random"
         elif set(comparison.by_constraint) == {"none"}:
-            why = ". No setting has a constraint: without one, methods that differ only under constraints are the same"
+            why = (
+                ". Perhaps they differ only under constraints, and no setting has one; or they draw by the same "
+                "random streams, and have learnt nothing yet"
+            )
         else:
             why = ""
         same = listed([names[m] for m in kind])

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level, Oracle
 from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed, NotTested
 from nasbench.cli.checks import methods as method_checks
 from nasbench.cli.checks.methods import Trial
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem
@@ -27,7 +27,7 @@ from tests.conftest import Lend, Printed
 from tests.few_digits import register as register_few_digits
 from tests.nasbench_cli.conftest import importing
 from tests.nasbench_cli.promises import EXTRAS, ONE_SHOT, by_promise
-from tests.nasbench_cli.toys import Careful, Toy
+from tests.nasbench_cli.toys import Careful, Hermit, Toy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 
@@ -222,7 +222,11 @@ def test_a_method_that_breaks_a_promise_is_found(
 def test_a_method_that_keeps_them_passes_every_check(lend: Lend) -> None:
     lend(METHODS, "careful", Careful)
     for check in METHOD_CHECKS:
-        check.function(Trial(MethodSpec("careful"), Known()))
+        if "another process" in check.promise:  # which does not know it
+            with pytest.raises(NotTested, match="registered only in this process"):
+                check.function(Trial(MethodSpec("careful"), Known()))
+        else:
+            check.function(Trial(MethodSpec("careful"), Known()))
 
 
 class Drifting(Known):
@@ -353,12 +357,50 @@ def test_a_benchmark_that_keeps_them_passes_every_check() -> None:
         check.function(Known())
 
 
+class Raising(Known):
+    """Raises for some configurations, which a run records as failed evaluations."""
+
+    raised = (0, 1, 2)
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        if configuration[0] in self.raised:
+            raise ValueError("too small\nto be trained")
+        return super().measure(configuration, seed, upto, state)
+
+
+def test_evaluations_that_raise_break_no_promise(lend: Lend) -> None:
+    lend(METHODS, "careful", Careful)
+    told = [check.function(Raising()) for check in BENCHMARK_CHECKS]
+    assert sum("fail; the first: ValueError: too small to be trained (test_checks.py:" in str(one) for one in told) == 1
+    for promise in ("proposes members", "same seed", "resumes exactly", "must learn", "failed evaluations"):
+        by_promise(METHOD_CHECKS, promise).function(Trial(MethodSpec("careful"), Raising()))
+
+
+def test_a_benchmark_all_of_whose_evaluations_raise_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Raising, "raised", range(10))
+    with pytest.raises(Failed, match="50 of 50 fail; the first: ValueError: too small"):
+        by_promise(BENCHMARK_CHECKS, "whole").function(Raising())
+
+
+def test_a_space_of_one_configuration_needs_no_neighbours() -> None:
+    for promise in ("consistent", "neighbours", "global random state"):
+        by_promise(BENCHMARK_CHECKS, promise).function(Hermit())
+
+
 def test_the_command_says_what_is_kept(nasbench: Callable[..., Printed]) -> None:
     done = nasbench("check", "evolution:population=5,tournament=2", "--bench", "hpolib-naval")
     assert done.code == 0
     assert "ok      resumes exactly" in done.out
     assert "15 of 15 promises kept" in done.out
     assert nasbench("check", "hpolib-naval").code == 0
+
+
+def test_the_command_says_what_is_not_tested(nasbench: Callable[..., Printed], lend: Lend) -> None:
+    lend(METHODS, "careful", Careful)
+    done = nasbench("check", "careful", "--bench", "hpolib-naval")
+    assert done.code == 0, done.out
+    assert "?       another process, or processor, proposes the same (not tested: it is registered only in" in done.out
+    assert done.out.endswith("careful: 14 of 15 promises kept, 1 not tested\n")
 
 
 def test_the_command_says_what_is_broken(nasbench: Callable[..., Printed], lend: Lend) -> None:

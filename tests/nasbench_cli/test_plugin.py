@@ -401,7 +401,7 @@ def test_a_plugin_that_hangs_at_import_keeps_only_those_waiting_who_ask_for_it(
 
 def test_a_plugins_part_of_the_report_is_listed_and_made(command: Command, tmp_path: Path) -> None:
     listed = {row["name"]: row["summary"] for row in json.loads(command("list", "parts", "--json").stdout)}
-    assert listed["runs"] == "Number of runs of each method."
+    assert listed["runs"] == "Number of runs of each method." and all(listed.values())
     assert listed["lost-part"].startswith("part 'lost-part' cannot be loaded: AttributeError")
     asked = ["--method", "random", "--method", "evolution", "--bench", "hpobench-car", "--seeds", 3, "--evals", 10]
     assert command("run", *asked, "--store", "s").returncode == 0

@@ -291,8 +291,8 @@ def test_suites_of_your_own_stand_beside_those_of_nasbench(
     (tmp_path / "suites" / "quick.toml").write_text('title = "My own quick"\n' + WHOLE)
     listed = nasbench("list", "suites").out
     assert "v1.2" in listed
-    assert "wide" in listed
     assert "My own quick" in listed
+    assert "wide                needs tables that are not here: nasbench plan wide names" in listed
     assert "allowed: " in (said := nasbench("run", "--suite", "quik").err)
     assert "wide" in said
     assert nasbench("run", "--suite", "v1.2").code == 0

@@ -52,7 +52,7 @@ def test_methods_that_are_one_although_they_learn_are_not_said_to_be_random(
 
 def test_methods_that_are_one_for_want_of_a_constraint(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
     found = warned({make_setup("a", initial=2): 2.0, make_setup("b", initial=2): 2.0, make_setup("c"): 1.0})
-    assert "No setting has a constraint: without one, methods that differ only under constraints are the same" in told(
+    assert "Perhaps they differ only under constraints, and no setting has one" in told(
         found, "a and b have the same incumbents"
     )
 
