@@ -246,9 +246,12 @@ def test_the_methods_and_benchmarks_of_the_pages_keep_their_promises(
 ) -> None:
     run_python("README.md")
     run_python("docs/plugins.md")
-    for words in (["greedy"], ["restarts", "--bench", "parabola"], ["parabola"], ["subsets"]):
+    for words in (["greedy"], ["restarts", "--bench", "parabola"], ["parabola"], ["subsets"], ["orders"]):
         checked = nasbench("check", *words)
         assert checked.code == 0, checked.out
+    matrix = json.loads(nasbench("list", "--matrix", "--json").out)
+    ours = [m for m in METHODS.names() if not METHODS.is_foreign(m) and m not in ("greedy", "restarts")]
+    assert {m for m in ours if matrix[m]["orders"] == "fits"} == {"random", "local", "evolution", "smbo", "bananas"}
 
 
 @pytest.mark.slow

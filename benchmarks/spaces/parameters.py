@@ -99,9 +99,15 @@ class ParameterSpace(Space):
     def describe(self) -> list[tuple[str, str, str]]:
         rows = []
         for h, condition in zip(self.hyperparameters, self.conditions, strict=True):
-            given = f" (given {self._names[condition.parent]})" if condition else ""
-            rows.append((h.name, h.kind, values_text(h) + given))
+            rows.append((h.name, h.kind, values_text(h) + (f" ({self._when(condition)})" if condition else "")))
         return rows
+
+    def _when(self, condition: Condition) -> str:
+        """A condition in words: `given booster = gbtree or dart`."""
+        parent = self.hyperparameters[condition.parent]
+        assert not isinstance(parent, Float | Integer)
+        values = [str(value) for value, permits in zip(parent.values, condition.permitted, strict=True) if permits]
+        return f"given {parent.name} = {' or '.join(values)}"
 
     def as_flat(self) -> ParameterSpace:
         return self

@@ -68,7 +68,7 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
     try:
         import optuna
     except ImportError:
-        raise StoreError("the part importance needs Optuna, which the extra `peers` installs") from None
+        raise StoreError("the part importance needs Optuna: `pip install optuna`") from None
     for (bench, constraint), evaluations in _evaluations(subject):
         labels = _varied(evaluations)
         if len(evaluations) < _FEWEST or not labels:

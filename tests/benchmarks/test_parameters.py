@@ -27,6 +27,13 @@ def test_samples_belong_and_round_trip(seed: int) -> None:
     assert SPACE.at(SPACE.coordinates(configuration)) == configuration
 
 
+def test_a_space_is_described_with_its_conditions() -> None:
+    told = {name: values for name, _, values in SPACE.describe()}
+    assert told["momentum"] == "[0.0, 0.9] (given optimizer = sgd)"
+    assert told["warmup"] == "[1, 100] (given batch = 32 or 64)"
+    assert told["optimizer"] == "sgd, adam"
+
+
 @given(seeds)
 def test_mutation_changes_one_choice_and_what_hangs_on_it(seed: int) -> None:
     rng = np.random.default_rng(seed)

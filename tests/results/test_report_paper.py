@@ -356,5 +356,5 @@ def test_a_study_has_what_a_run_tried(tmp_path: Path) -> None:
 def test_without_optuna_its_export_says_what_to_install(compared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     curves = load(select([compared]))
-    with pytest.raises(StoreError, match=r"needs Optuna: pip install 'nasbench\[peers\]'"):
+    with pytest.raises(StoreError, match=r"needs Optuna: `pip install optuna`"):
         studies.studies(curves, select([compared]))
