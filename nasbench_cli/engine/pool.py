@@ -10,10 +10,11 @@ import pickle
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
@@ -86,7 +87,8 @@ def in_processes(
             for _ in range(min(jobs - len(workers), len(waiting))):
                 taken = [worker.number for worker in workers]
                 number, (task, attempt) = next(i for i in count() if i not in taken), waiting.popleft()
-                workers.append(_Worker(function, number, apart(task)))
+                with _interrupts_later():
+                    workers.append(_Worker(function, number, apart(task)))
                 workers[-1].give(task, attempt)
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
             ready = wait(list(busy), pause)
@@ -112,6 +114,17 @@ def in_processes(
             worker.kill()
         for worker in workers:
             worker.end()
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Delays a Ctrl-C until this block ends; processes that begin in it are deaf to one until they ignore it."""
+    resource_tracker.ensure_running()  # when it starts, it lets interrupts through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Worker(Generic[T, R]):
@@ -202,6 +215,7 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
     """Computes tasks until the pipe ends. Leaves Ctrl-C to the parent, and ends with it, so that no orphan remains."""
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # for processes that methods begin
     talking = threading.Lock()  # notices also come from the threads of evaluations
 
     def tell(said: object) -> None:

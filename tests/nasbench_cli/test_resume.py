@@ -126,6 +126,20 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
     assert len(Store.open(tmp_path / "store").fragments()) > 0
 
 
+def test_ctrl_c_while_processes_start_prints_nothing_of_theirs(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE.replace("40", "200000"))
+    process = start(suite, tmp_path / "store", jobs=2)
+    while not any("spawn_main" in words_of(member) for member in group_members(process.pid)):
+        time.sleep(0.005)
+        assert process.poll() is None
+    time.sleep(0.05)  # now it imports
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=_LONG)
+    assert process.returncode == 130
+    assert errors.strip() == b"nasbench: stopped; what was stored is kept, and the same command continues from it"
+
+
 @pytest.mark.slow
 def test_a_killed_parent_leaves_no_orphans_computing(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
@@ -141,6 +155,14 @@ def test_a_killed_parent_leaves_no_orphans_computing(tmp_path: Path) -> None:
             return
         time.sleep(0.1)
     raise AssertionError("a worker goes on without its parent")
+
+
+def words_of(process: int) -> str:
+    """The command line of a process; empty if it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def group_members(group: int) -> list[int]:
