@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.cli.engine.batches import trajectory_of
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
-from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
 from nasbench.results import Store
 from nasbench.results.report.request import Request
@@ -227,7 +227,7 @@ def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
         abilities.make_ready(benchmark)
     except UsageError as error:
         return Recomputed(setup, seed, None, str(error))
-    found = run(planned.setup, seed, planned.spec, benchmark, planned.bounds)
+    found = trajectory_of(planned, seed)
     if same_rows(fragment, found):
         return Recomputed(setup, seed, True)
     if found.failure:

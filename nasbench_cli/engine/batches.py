@@ -146,7 +146,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
         if benchmark.live:
             yield _compute_live(batch.planned, seed, journals, is_stored)
             continue
-        done.append(_run(batch.planned, seed))
+        done.append(trajectory_of(batch.planned, seed))
         if monotonic() - yielded > _COMMIT_SECONDS:
             yield Computed(done, [])
             done, yielded = [], monotonic()
@@ -154,7 +154,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
         yield Computed(done, [])
 
 
-def _run(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Trajectory:
+def trajectory_of(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Trajectory:
     """Computes one run. If the harness itself fails with a third party's method or benchmark, that run has failed.
 
     Such a method may have changed anything in this process, and such a benchmark may not know what it promises.
@@ -188,7 +188,7 @@ def _compute_live(planned: PlannedSetup, seed: int, journals: Path, is_stored: C
                 forget(journals / f"{identity}.jsonl")
             return Computed([], notices)
         with notices_about(who):
-            trajectory = _run(planned, seed, journal)
+            trajectory = trajectory_of(planned, seed, journal)
     except Diverged as error:
         return Computed([], [*notices, f"{who}, cannot be resumed: {error}; {journal.advice}"])
     finally:

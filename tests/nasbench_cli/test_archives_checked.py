@@ -75,6 +75,19 @@ def test_a_ctrl_c_that_foreign_code_loses_ends_a_check_and_accuses_no_run(
     assert "DIFFERENT" not in done.out
 
 
+def test_a_third_partys_method_that_breaks_the_runner_ends_no_check(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> NoReturn:
+        raise RuntimeError("somebody has replaced me")
+
+    monkeypatch.setattr("nasbench.cli.engine.batches.run", broken)
+    monkeypatch.setattr(MethodSpec, "is_foreign", True)
+    found = list(recompute(Archive(packed / "store.zip"), 0.2, 0))
+    assert {one.same for one in found} == {False}
+    assert found[0].why.startswith("here it failed: the process is not sound after this method: RuntimeError: somebody")
+
+
 def test_a_clock_with_measured_times_is_not_compared(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     command = ("run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 5, "--seeds", 1, "--charge-thinking")
     assert nasbench(*command, "--store", tmp_path / "charged").code == 0
