@@ -27,6 +27,17 @@ def terminal_width() -> int:
     return max(shutil.get_terminal_size((80, 24)).columns, 20)
 
 
+def filled(text: str, width: int, first: str = "", further: str = "    ") -> str:
+    """A text in lines of at most `width` letters; paths and names stay whole, whatever their length.
+
+    Args:
+        first, further: what the first line and the others begin with.
+    """
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False, break_long_words=False
+    )
+
+
 def prose(rows: Sequence[Sequence[str]], width: int) -> str:
     """Rows as text with aligned columns; the last column is prose, and is wrapped."""
     if not rows:
@@ -39,9 +50,7 @@ def prose(rows: Sequence[Sequence[str]], width: int) -> str:
     for row in rows:
         head = "".join(f"{cell.ljust(wide)}  " for cell, wide in zip(row, widths, strict=False))
         first = f"{head.rstrip()}\n{' ' * indent}" if len(head) > indent else head
-        text = textwrap.fill(
-            row[-1], width, initial_indent=" " * indent, subsequent_indent=" " * indent, break_on_hyphens=False
-        )
+        text = filled(row[-1], width, " " * indent, " " * indent)
         lines.append((first + text[indent:]).rstrip())
     return "\n".join(lines)
 

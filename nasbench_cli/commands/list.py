@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces.registry import NotHere, Registry
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.suites import load_suite, suite_files
-from nasbench.cli.layout import in_columns, prose, terminal_width
+from nasbench.cli.layout import filled, in_columns, prose, terminal_width
 from nasbench.methods import METHODS, MethodSpec, Problem
 
 
@@ -66,7 +66,7 @@ def matrix_of_fits(as_json: bool) -> str:
             reasons.setdefault(why, []).append(method)
     width = terminal_width()
     why_not = [f"{', '.join(methods)}: {why}" for why, methods in sorted(reasons.items())]
-    wrapped = [textwrap.fill(line, width, subsequent_indent="    ", break_on_hyphens=False) for line in why_not]
+    wrapped = [filled(line, width) for line in why_not]
     return "\n".join([in_columns(rows, width), "", *wrapped])
 
 

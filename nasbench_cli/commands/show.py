@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from pathlib import Path
 
 import click
@@ -23,7 +22,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.suites import suite_files
-from nasbench.cli.layout import in_columns, prose, terminal_width
+from nasbench.cli.layout import filled, in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method, MethodSpec
 from nasbench.results.display.numbers import count
 
@@ -70,13 +69,13 @@ def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
         for option, (kind, default) in option_defaults(shown).items()
     ]
     paragraphs = f"{name}: {description(shown)}".split("\n\n")
-    parts = [textwrap.fill(" ".join(words.split()), width, break_on_hyphens=False) for words in paragraphs]
+    parts = [filled(" ".join(words.split()), width, further="") for words in paragraphs]
     parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
     if issubclass(shown, Method):
         chosen = f"Defaults chosen on: {', '.join(MethodSpec(name).tuned_on) or 'no search space'}"
         facts = [f"Source: {shown.source}"] * bool(shown.source) + [chosen]
         facts += ["May ask a simulated expert, who knows the table: see its options"] * shown.asks_experts
-        parts.append("\n".join(textwrap.fill(fact, width, subsequent_indent="    ") for fact in facts))
+        parts.append("\n".join(filled(fact, width) for fact in facts))
     return "\n\n".join(parts)
 
 
@@ -109,7 +108,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
     ]
     lines = [line for part in parts if part for line in [*part.splitlines(), ""]]
-    wrapped = [textwrap.fill(line, width, subsequent_indent="    ") if len(line) > width else line for line in lines]
+    wrapped = [filled(line, width) if len(line) > width else line for line in lines]
     return "\n".join(wrapped)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nasbench.cli.commands.status import follow
 from nasbench.cli.engine.under_way import described
-from nasbench.cli.layout import in_columns, prose
+from nasbench.cli.layout import filled, in_columns, prose
 from nasbench.results import Store
 from nasbench.results.store.journal import Journal, Record
 from nasbench.results.store.under_way import under_way
@@ -135,3 +135,9 @@ def test_runs_that_python_asked_for_are_finished_from_python(nasbench: Callable[
     store = Store.create(tmp_path / "s")
     store.save_plan("nasbench.run(…)", [(make_setup("a"), [0])], {})
     assert f"nasbench.run(…) with store {store.folder}" in nasbench("status", store.folder).out
+
+
+def test_a_path_is_never_broken() -> None:
+    path = "/home/somebody/a-long-name/" + "deep/" * 10
+    assert filled(f"its file is {path}", 30).splitlines() == ["its file is", f"    {path}"]
+    assert path in prose([("name", f"of {path}")], 30)
