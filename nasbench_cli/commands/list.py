@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces.options import option_defaults
 from nasbench.benchmarks.spaces.registry import NotHere, Registry
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import filled, in_columns, prose, terminal_width
 from nasbench.methods import METHODS, MethodSpec, Problem
@@ -78,7 +79,7 @@ def _fits(fits: list[bool]) -> str:
 def _misfit(method: str, benchmark: str) -> str:
     try:
         opened = open_benchmark(benchmark)
-        return MethodSpec(method).misfit(Problem.of(opened))
+        return misfit(MethodSpec(method), Problem.of(opened)).removeprefix("it ")
     except UsageError as error:
         return str(error)
 

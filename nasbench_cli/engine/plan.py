@@ -191,11 +191,10 @@ def _check_fit(
     Raises UsageError, with the reason, if it cannot.
     """
     problem = Problem.of(benchmark, bounds, objectives=objectives)
-    why = spec.misfit(problem)
-    if why:
+    if why := misfit(spec, problem):
         lacks_fidelity = spec.method.needs_fidelity and benchmark.fidelity is None and not problem.several
         elsewhere = _with_fidelity(spec) if lacks_fidelity else ""
-        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}{elsewhere}")
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     ends_by_clock = protocol.evals is None and protocol.seconds is not None and not protocol.charge_thinking
@@ -204,7 +203,6 @@ def _check_fit(
             f"evaluations of {benchmark.name} take no time, so seconds are no budget: give evaluations (--evals), or "
             "--charge-thinking too"
         )
-    _check_views(spec, benchmark)
     # The user can correct an option out of range now; any other error is the method's, and its run will record it.
     try:
         with foreign():
@@ -235,16 +233,19 @@ def _with_fidelity(spec: MethodSpec) -> str:
     return f"; these have several: {', '.join(named)}" if named else ""
 
 
-def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
-    """Raises UsageError if the space has a view that the method needs but cannot give it, because it is infinite."""
-    space, needs = benchmark.space, spec.method.needs
+def misfit(spec: MethodSpec, problem: Problem) -> str:
+    """The reason why a method cannot run on a problem: what it says, or that the space cannot give a view it needs."""
+    if why := spec.misfit(problem):
+        return f"it {why}"
+    space, needs = problem.space, spec.method.needs
     try:
         if AsSequence in needs and isinstance(space, AsSequence):
             space.as_sequence()
         if AsFlat in needs and isinstance(space, AsFlat) and not space.as_flat().hyperparameters:
-            raise UsageError("there is nothing to choose (try random)")
-    except UsageError as error:
-        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
+            return "there is nothing to choose (try random)"
+    except UsageError as error:  # it is infinite
+        return str(error)
+    return ""
 
 
 def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[Metric, ...]) -> Setting:

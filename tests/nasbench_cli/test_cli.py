@@ -14,10 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples.language_figures import figure_18
+from nasbench.benchmarks import BENCHMARKS
+from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.cli import main
 from nasbench.cli.main import cli
 from nasbench.results import Store
-from tests.conftest import SMALL, Printed
+from tests.conftest import SMALL, Lend, Printed
+from tests.nasbench_cli.toys import Toy
 
 Command = Callable[..., Printed]
 RUN = ["run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 10]
@@ -284,6 +288,19 @@ def test_json_listings_are_json(nasbench: Command) -> None:
     assert {row["name"] for row in json.loads(nasbench("list", "methods", "--json").out)} >= {"random", "evolution"}
     matrix = json.loads(nasbench("list", "--matrix", "--json").out)
     assert matrix["random"]["nb201-cifar10"] == "fits"
+
+
+def test_a_space_that_cannot_give_a_view_fits_no_method_that_needs_it(nasbench: Command, lend: Lend) -> None:
+    class Endless(Toy):
+        name = "endless"
+        space = Program(figure_18)
+
+    lend(BENCHMARKS, "endless", Endless)
+    matrix = json.loads(nasbench("list", "--matrix", "--json").out)
+    assert matrix["tpe"]["endless"].startswith("this space is infinite")
+    assert matrix["random"]["endless"] == "fits"
+    refused = nasbench("run", "--method", "tpe", "--bench", "endless", "--store", "s")
+    assert "tpe cannot run on endless: this space is infinite" in refused.err
 
 
 def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
