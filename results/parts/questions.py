@@ -359,8 +359,8 @@ def _again(subject: Subject) -> str:
     asked = commands(subject)
     how = asked[0] if len(asked) == 1 else f"the {len(asked)} commands below" if asked else "the same command"
     return (
-        f"Yes: {how}; nasbench {', '.join(versions(subject))}, commit {_some(commits(subject))}. The same seeds give "
-        f"the same bits {_where(subject)}."
+        f"Yes: {how}; nasbench {', '.join(versions(subject))}, commit {_some(commits(subject))}. The same seeds on "
+        f"the same data give the same bits {_where(subject)}."
     )
 
 
