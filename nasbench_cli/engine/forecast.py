@@ -59,6 +59,8 @@ class Forecast:
             done += self._jobs * expected / max(number, 1)  # those under way may be nearly finished
             expected += number * max(0.0, took * self._jobs - done) / max(1, sum(finished.values()))
         left = expected / together * max(0.0, 1 - under_way / max(number, 1))
+        if left < 1 <= under_way:  # what is under way may be done before the store has it
+            return "nearly done"
         return f"about {span(left)} left" + ("" if is_measured else " on an idle machine")
 
     def _each(self, costs: Costs) -> tuple[dict[str, float], bool]:

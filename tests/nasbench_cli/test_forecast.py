@@ -60,6 +60,7 @@ def test_what_is_stated_assumes_an_idle_machine_and_runs_correct_it_by_method(
     assert (
         left(5.0) == f"about {(3 * 300 + 3 * 100 + 4 * 1000 * 4 / 3) / 2 / 60:.1f} min left"
     )  # half of ten is under way
+    assert left(10.0) == "nearly done"
 
 
 def test_what_takes_longer_than_stated_is_said_until_a_run_has_finished(
