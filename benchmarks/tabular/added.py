@@ -48,7 +48,16 @@ def save(name: str, columns: Columns) -> Path:
 
     Metrics that were added before remain, except those with the same names.
     """
+    from filelock import FileLock
+
     folder = data_folder() / "columns" / name
+    made(folder)
+    with FileLock(folder / ".lock"):  # of two commands at once, both add theirs
+        _save(folder, name, columns)
+    return folder
+
+
+def _save(folder: Path, name: str, columns: Columns) -> None:
     before = _kept(name)
     if before is not None and len(before[1]["metrics"]) and before[1]["rows"] == columns.rows:
         earlier = [Metric(**metric) for metric in before[1]["metrics"]]
@@ -56,7 +65,6 @@ def save(name: str, columns: Columns) -> Path:
         stay = [i for i, metric in enumerate(earlier) if metric.name not in names]
         values = np.concatenate([read_array(before[0], before[1]["values"])[:, stay], columns.values], axis=1)
         columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values, columns.rows)
-    made(folder)
     facts: dict[str, Any] = {"size": len(columns.values), "rows": columns.rows}
     facts["metrics"] = [described(metric) for metric in columns.metrics]
     facts["values"] = write_array(folder, columns.values)
@@ -64,7 +72,6 @@ def save(name: str, columns: Columns) -> Path:
     for path in folder.glob("*.npy"):
         if path.stem != facts["values"]:
             path.unlink()
-    return folder
 
 
 def add_to(table: TabularBenchmark) -> None:

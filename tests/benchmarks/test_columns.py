@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import re
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import UsageError, abilities, parse_constraints
+from nasbench.benchmarks import Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import added, columns, frames, imported, open_table
 from nasbench.benchmarks.tabular.user_table import read_table
@@ -44,6 +47,23 @@ def test_the_official_string_is_that_of_the_cells_edges() -> None:
     text = "|none~0|+|avg_pool_3x3~0|skip_connect~1|+|nor_conv_1x1~0|nor_conv_3x3~1|none~2|"
     assert space.key(space.from_values(values)) == text
     assert GridSpace([Ordinal("c1", (8, 16)), Ordinal("c2", (8, 16))]).key((1, 0)) == "16:8"
+
+
+def test_two_commands_at_once_both_add_their_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = open_table("hpolib-naval").space
+    written = added.write_array
+
+    def slowly(folder: Path, values: added.Array) -> str:
+        time.sleep(0.2)  # meanwhile the other one reads
+        return written(folder, values)
+
+    monkeypatch.setattr(added, "write_array", slowly)
+    both = [
+        added.Columns((Metric(name, ""),), np.zeros((space.size, 1)), added.digest_of(space)) for name in ("one", "two")
+    ]
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(partial(added.save, "hpolib-naval"), both))
+    assert added.names("hpolib-naval") == {"one", "two"}
 
 
 @pytest.mark.skipif(not LATENCIES.is_file(), reason=f"latencies are not in {LATENCIES}")
