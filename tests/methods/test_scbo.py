@@ -362,6 +362,16 @@ def test_the_box_doubles_after_a_tenth_of_the_dimensions_and_halves_after_as_man
         assert region.length == pytest.approx(0.4 / 2 ** (number // failures))
 
 
+def test_the_box_begins_with_four_fifths_of_the_range_doubles_once_and_ends_below_a_128th() -> None:
+    region = TrustRegion(2, best=(0.0, 1000.0))
+    lengths = [region.length]
+    for number in range(1, 7):
+        region.told((0.0, 1000.0 - 10 * number), counts=True)
+        lengths.append(region.length)
+    assert lengths == [0.8, 0.8, 0.8, 1.6, 1.6, 1.6, 1.6]
+    assert [TrustRegion(2, length).over for length in (1 / 127, 1 / 128, 1 / 129)] == [False, False, True]
+
+
 def test_successes_and_failures_count_while_they_are_consecutive() -> None:
     region = TrustRegion(4, best=(0.0, 1000.0))
     best = 1000.0
@@ -412,14 +422,20 @@ def test_the_beginning_goes_on_until_two_evaluations_are_ok() -> None:
     assert [inside for _, (_, inside) in method._pending] == [True]
 
 
-def test_a_constraint_is_drawn_in_the_unit_of_its_transformed_excess() -> None:
+@pytest.mark.parametrize("step", [1.0, 1e-4])
+def test_a_constraint_is_drawn_in_the_unit_of_its_transformed_excess_however_little_it_varies(step: float) -> None:
     """Drawn where it was observed without noise: within a fraction of what was observed."""
     method: Any = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0))
-    method._told = [seen_at((a, b, 0), 1.0, float(a)) for a in range(8) for b in (0, 4)]
+    excess = {a: step * (a - 2) / 2 for a in range(8)}
+    method._told = [seen_at((a, b, 0), 1.0, 2 + 2 * excess[a]) for a in range(8) for b in (0, 4)]
     rows = np.array([method._mixed.row(o.configuration) for o in method._told])
     drawn = method._excess(method._processes[1], BOUND, rows, rows[:0], rows)
-    expected = [math.copysign(math.log1p(abs(a - 2) / 2), a - 2) for a in range(8) for _ in (0, 4)]
-    assert drawn == pytest.approx(expected, abs=0.1)
+    expected = [math.copysign(math.log1p(abs(x)), x) for x in excess.values() for _ in (0, 4)]
+    assert drawn == pytest.approx(expected, abs=0.1 * step)
+    method._told = [seen_at((a, 0, 0), 1.0, 4.0) for a in range(8)]
+    assert method._excess(method._processes[1], BOUND, rows[::2], rows[:0], rows[::2]) == pytest.approx(
+        np.full(8, math.log(2)), abs=0.05
+    )
 
 
 def test_a_small_box_proposes_neighbours_of_its_centre_alone() -> None:
