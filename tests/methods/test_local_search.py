@@ -292,25 +292,33 @@ class TestBananasModel:
         assert {sum(c) > 6 for c in method._candidates()} == {True}
         assert (3, 3, 2) in method._candidates()
 
-    def test_the_ensemble_is_fitted_once_per_batch_when_two_evaluations_are_ok(
-        self, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(("initial", "failed"), [(4, ()), (1, (0, 2))])
+    def test_the_ensemble_is_fitted_once_per_batch_after_the_beginning_when_two_evaluations_are_ok(
+        self, initial: int, failed: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        oracle, method = Oracle(monkeypatch), of_bananas("bananas:initial=2,batch=3")
+        oracle, method = Oracle(monkeypatch), of_bananas(f"bananas:initial={initial},batch=3")
         fits = []
         for number in range(11):
             configuration = method.ask()
             fits.append(len(oracle.fitted))
-            tell(method, configuration, float(number), status="failed" if number in (0, 2) else "ok")
+            tell(method, configuration, float(number), status="failed" if number in failed else "ok")
         assert fits == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
-        assert [len(x) for x, _ in oracle.fitted] == [2, 5, 8]
+        assert [len(x) for x, _ in oracle.fitted] == [n - len(failed) for n in (4, 7, 10)]
 
-    def test_the_words_seen_most_often_have_bits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_words_seen_most_often_have_bits_and_500_at_most(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        oracle = Oracle(monkeypatch)
+        space = GridSpace([Ordinal(f"o{i}", tuple(range(10))) for i in range(60)])
+        wide, rng = of_bananas("bananas:encoding=values", space=space), np.random.default_rng(0)
+        for number in range(40):
+            tell(wide, space.sample(rng), float(number))
+        wide._ranked([space.sample(rng)])
+        assert oracle.fitted[0][0].shape == (40, 500)
         monkeypatch.setattr(bananas, "_MOST_WORDS", 2)
-        oracle, method = Oracle(monkeypatch), of_bananas("bananas:encoding=values")
+        method = of_bananas("bananas:encoding=values")
         for number, configuration in enumerate([(0, 1, 0), (1, 1, 0), (2, 1, 1), (3, 2, 0), (0, 1, 3)]):
             tell(method, configuration, float(number))
         method._ranked([(1, 1, 1)])
-        assert oracle.fitted[0][0].tolist() == [[1, 1], [1, 1], [1, 0], [0, 1], [1, 0]]  # b = 1, c = 0
+        assert oracle.fitted[1][0].tolist() == [[1, 1], [1, 1], [1, 0], [0, 1], [1, 0]]  # b = 1, c = 0
 
     def test_networks_are_trained_by_adam(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Algorithm 1 of Kingma and Ba (2015), on one batch, with the published rate and decays."""
