@@ -129,6 +129,21 @@ def test_to_smbo_all_before_the_first_feasible_observation_are_as_good_as_it(vio
     assert method._ridge.n == plain._ridge.n
 
 
+def test_smbo_predicts_violations_until_something_is_feasible() -> None:
+    """As a search without a constraint would predict them if they were losses; a failure is as bad as the largest."""
+    bound = Bound(Metric("size", ""), 1.0, True)
+    method, plain = (
+        Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)),
+        Smbo(Problem(GRID, (LOSS,)), np.random.default_rng(0)),
+    )
+    method.tell(Observation((2, 0), FAILED, False))
+    plain.tell(told((2, 0), 4.0))
+    for configuration, loss, size in (((0, 0), 0.1, 3.0), ((1, 1), 9.0, 5.0), ((2, 1), 0.2, 1.5)):
+        method.tell(told(configuration, loss, size, feasible=False))
+        plain.tell(told(configuration, size - 1))
+    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+
+
 @pytest.mark.parametrize(("initial", "random"), [(0, 1), (1, 1), (4, 4)])
 def test_smbo_draws_at_random_until_enough_is_told(initial: int, random: int, monkeypatch: pytest.MonkeyPatch) -> None:
     method = Smbo(Problem(GRID, (LOSS,)), np.random.default_rng(0), explore=0.0, initial=initial)
