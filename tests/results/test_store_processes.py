@@ -171,6 +171,17 @@ def test_a_lock_whose_file_was_deleted_in_the_meantime_excludes_nobody_and_is_no
     disk.Lock(path).acquire(patience=0)
 
 
+def test_who_waits_in_vain_for_a_lock_leaves_its_file_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "sleep", lambda _: None)
+    lock = disk.Lock(tmp_path / ".lock")
+    with lock.held(patience=0):
+        before = set(os.listdir("/dev/fd"))
+        for patience in (0.0, 0.01):
+            with pytest.raises(disk.Held):
+                disk.Lock(tmp_path / ".lock").acquire(patience)
+        assert set(os.listdir("/dev/fd")) <= before
+
+
 def on_runs(folder: Path) -> None:
     store, run = Store(folder), make_run(0, [1.0])
     store.commit(make_setup(), [Trajectory(**vars(run) | {"log": ((1, "found", 1.0, None, "a", None, 0),)})], FACTS)
