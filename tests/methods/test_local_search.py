@@ -216,10 +216,9 @@ def of_bananas(spec: str, constraints: tuple[Bound, ...] = (), space: Space = GR
     return method
 
 
-def tell(method: Bananas, configuration: Configuration, loss: float, size: float = 0.0, status: str = "ok") -> None:
-    evaluation: Any = Evaluation(
-        {"loss": loss, "size": size, "parameters": 1.0}, 1.0, status, "" if status == "ok" else "x"
-    )  # type: ignore[arg-type]
+def tell(method: Bananas, configuration: Configuration, loss: float, size: float = 0.0, status: Any = "ok") -> None:
+    metrics = {"loss": loss, "size": size, "parameters": 1.0}
+    evaluation = Evaluation(metrics, 1.0, status, "" if status == "ok" else "boom")
     method.tell(Observation(configuration, evaluation, status == "ok" and size <= 4))
 
 

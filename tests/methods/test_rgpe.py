@@ -214,9 +214,9 @@ def observed(method: RGPE, values: Sequence[tuple[float, float]], bound: Bound |
     """Random configurations with these objectives and training times; those with neither have failed."""
     rng, told = np.random.default_rng(7), []
     for loss, seconds in values:
-        status = "ok" if np.isfinite(loss) else "failed"
+        status: Any = "ok" if np.isfinite(loss) else "failed"
         metrics = {NAVAL.objective.name: loss, "train_time": seconds, "model_size": 1.0}
-        evaluation: Any = Evaluation(metrics, 1.0, status, "" if status == "ok" else "boom")  # type: ignore[arg-type]
+        evaluation = Evaluation(metrics, 1.0, status, "" if status == "ok" else "boom")
         feasible = status == "ok" and (bound is None or bound.holds(seconds))
         told.append(Observation(NAVAL.space.sample(rng), evaluation, feasible))
         method.tell(told[-1])
@@ -237,7 +237,7 @@ def test_from_three_observations_on_the_own_process_counts_and_the_chance_that_c
     monkeypatch.setattr(rgpe, "losses", lambda *_: np.array([[0, 4, 4, 4], [9, 9, 9, 9], [4, 0, 4, 4], [5, 5, 0, 0]]))
     rows, at = method._rows(method._new()), method._rows([o.configuration for o in told])
     own = method._process()
-    own.fit(at, stats.norm.ppf([5 / 6, 1 / 6, 1 / 2]))
+    own.fit(at, np.array(stats.norm.ppf([5 / 6, 1 / 6, 1 / 2])))
     mean, deviation = mixture([*method._others, own], np.array([0.25, 0.0, 0.25, 0.5]), rows)
     best = mixture([*method._others, own], np.array([0.25, 0.0, 0.25, 0.5]), at[[0, 2]])[0].min()
     times = np.array([10.0, 50.0, 25.0])

@@ -315,8 +315,8 @@ def test_the_ends_of_a_range_that_floats_cannot_hold_are_members(high: int) -> N
         assert abs(configuration[0] - u * high) <= 2**10
 
 
-def seen_at(configuration: tuple[int, int, int], loss: float, size: float, status: str = "ok") -> Observation:
-    evaluation: Any = Evaluation({"loss": loss, "size": size}, 1.0, status, "" if status == "ok" else "boom")  # type: ignore[arg-type]
+def seen_at(configuration: tuple[int, int, int], loss: float, size: float, status: Any = "ok") -> Observation:
+    evaluation = Evaluation({"loss": loss, "size": size}, 1.0, status, "" if status == "ok" else "boom")
     return Observation(configuration, evaluation, BOUND.holds(size))
 
 

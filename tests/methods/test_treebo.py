@@ -13,7 +13,7 @@ from scipy import optimize, stats
 from scipy.spatial.distance import cdist
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hyperparameter, Integer, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import listed
@@ -280,7 +280,7 @@ def test_where_nothing_tells_candidates_apart_every_path_is_asked_for() -> None:
 
 def small_tree() -> Tree:
     """A rate, and where a = u also a depth and a kind."""
-    hyperparameters = [
+    hyperparameters: list[Hyperparameter] = [
         Categorical("a", ("u", "v")),
         Float("rate", 1e-4, 1.0, log=True),
         Ordinal("depth", (1, 2, 3, 4, 5)),
@@ -328,7 +328,8 @@ def test_hyperparameters_maximise_evidence_times_a_log_normal_prior() -> None:
         evidence = stats.multivariate_normal(np.zeros(len(values)), dense).logpdf(scaled)
         return float(evidence + stats.norm(np.log(medians), deviations).logpdf(theta).sum())
 
-    best = optimize.minimize(lambda theta: -posterior(theta), np.log(medians), method="BFGS")
+    minimize: Any = optimize.minimize
+    best = minimize(lambda theta: -posterior(theta), np.log(medians), method="BFGS")
     h = fitted(tree, seen, values)._process._h
     found = [h.lengths[0], h.lengths[-1], h.variance, h.prior[0], h.prior[1], h.noise]
     assert tree.is_category.tolist() == [False, False, True, True]
@@ -441,10 +442,11 @@ def test_improvement_is_over_the_best_feasible_value() -> None:
     problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),), (bound,))
     method: Any = MethodSpec.parse("treebo:initial=6,candidates=20").build(problem, np.random.default_rng(0))
     nan = math.nan
-    for loss, size, status in [
+    evaluations: list[tuple[float, float, Any]] = [
         (3.0, 0.2, "ok"), (2.0, 0.4, "ok"), (1.0, 0.9, "ok"), (nan, nan, "failed"), (5.0, 0.1, "ok"), (0.5, nan, "ok"),
-    ]:  # fmt: skip
-        evaluation: Any = Evaluation({"loss": loss, "size": size}, 1.0, status, "" if status == "ok" else "boom")
+    ]  # fmt: skip
+    for loss, size, status in evaluations:
+        evaluation = Evaluation({"loss": loss, "size": size}, 1.0, status, "" if status == "ok" else "boom")
         method.tell(Observation(method.ask(), evaluation, size <= 0.5))
     over: list[float | None] = []
     plain = method._acquisition
@@ -491,8 +493,9 @@ def test_only_in_two_steps_the_linear_model_chooses_the_path(acquisition: str) -
 def test_until_two_evaluations_are_ok_configurations_are_drawn_at_random() -> None:
     problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),))
     method: Any = MethodSpec.parse("treebo:initial=1,candidates=20").build(problem, np.random.default_rng(0))
-    for status in ("failed", "failed", "ok", "failed"):
-        evaluation: Any = Evaluation({"loss": 1.0 if status == "ok" else math.nan}, 1.0, status, "")
+    statuses: list[Any] = ["failed", "failed", "ok", "failed"]
+    for status in statuses:
+        evaluation = Evaluation({"loss": 1.0 if status == "ok" else math.nan}, 1.0, status, "")
         method.tell(Observation(method.ask(), evaluation, status == "ok"))
         assert not method._surrogates
     method.tell(Observation(method.ask(), Evaluation({"loss": 2.0}, 1.0), True))
@@ -542,13 +545,17 @@ def test_the_best_few_are_judged_again_at_the_coordinates_that_their_configurati
 
 
 def test_a_step_of_a_number_is_normal_and_a_step_of_a_level_leads_to_the_next_or_among_few_to_any() -> None:
-    hyperparameters = [Float("x", 1e-4, 1.0, log=True), Ordinal("few", (1, 2, 3, 4)), Ordinal("many", tuple(range(9)))]
+    hyperparameters: list[Hyperparameter] = [
+        Float("x", 1e-4, 1.0, log=True),
+        Ordinal("few", (1, 2, 3, 4)),
+        Ordinal("many", tuple(range(9))),
+    ]
     rng = np.random.default_rng(0)
     ends: list[set[object]] = [set(), set(), set()]
     places = []
     tree = Tree(ParameterSpace(hyperparameters).as_flat())
     for _ in range(1500):
-        moved = tree.neighbour([1e-2, 1, 5], rng)
+        moved: list[Any] = tree.neighbour([1e-2, 1, 5], rng)
         (changed,) = [d for d, (a, b) in enumerate(zip(moved, [1e-2, 1, 5], strict=True)) if a != b]
         ends[changed].add(moved[changed])
         places += [math.log(moved[0] / 1e-4) / math.log(1e4)] if changed == 0 else []
@@ -558,8 +565,9 @@ def test_a_step_of_a_number_is_normal_and_a_step_of_a_level_leads_to_the_next_or
 
 
 def test_chains_of_blocks_halve_the_image_once_a_block_and_end_in_one_connected_layer() -> None:
-    chains = Chains(open_benchmark("synthetic-cnn").space)
-    named = {h.name: h for h in chains.hyperparameters}
+    space: Any = open_benchmark("synthetic-cnn").space
+    chains = Chains(space)
+    named: dict[str, Any] = {h.name: h for h in chains.hyperparameters}
     assert named["blocks"].values == (1, 2, 3)  # the networks there halve the image twice
     assert named["layers1"].values == (1, 2, 3, 4)
     values = {"blocks": 2, "fc": 64, "layers1": 1, "kind1": 2, "units1": 16}
