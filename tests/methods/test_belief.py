@@ -63,6 +63,41 @@ def test_the_density_is_that_of_scipy() -> None:
         assert found == pytest.approx(math.log(mass * normal))
 
 
+def test_a_belief_takes_half_of_a_categorys_probability_and_deviates_by_a_quarter_of_a_numbers_range() -> None:
+    """By hand: Gauss's function at one deviation, over the mass that it has within the range."""
+
+    def mass(deviations: float) -> float:
+        return 0.5 * (1 + math.erf(deviations / math.sqrt(2)))
+
+    flat, peak = SPACE.as_flat(), 1 / (0.25 * math.sqrt(2 * math.pi))
+    believed = belief("op=pool+rate=0.001+layers=50")  # at a quarter of the range, and in the middle
+    rate, layers = peak / (mass(3) - mass(-1)), peak / (mass(2) - mass(-2))
+    for op, share in ((1, 5 / 8), (0, 1 / 8), (3, 1 / 8)):
+        for width in (0, 3):
+            found = believed.log_density(flat.at((op, 0.001, width, 50)))
+            assert found == pytest.approx(math.log(share * rate * layers))
+        found = believed.log_density(flat.at((op, 0.01, 2, 50)))
+        assert found == pytest.approx(math.log(share * rate * layers) - 1 / 2)
+
+
+def test_what_is_not_believed_has_a_uniform_density() -> None:
+    flat, nothing = SPACE.as_flat(), belief("")
+    for coordinates in ((0, 0.5, 1, 7), (3, 1e-4, 3, 99)):
+        assert nothing.log_density(flat.at(coordinates)) == pytest.approx(math.log(1 / 4))
+    assert belief("width=16").log_density(flat.at((2, 0.5, 1, 7))) == pytest.approx(
+        math.log(stats.truncnorm(-1.5, 2.5, 0.375, 0.25).pdf(0.375) / 4)
+    )
+
+
+def test_draws_of_a_belief_are_a_quarter_of_the_range_apart() -> None:
+    """The shares of numbers within one deviation, and of the believed category."""
+    believed, rng = belief("op=skip+rate=0.01"), np.random.default_rng(3)
+    drawn = [SPACE.as_flat().coordinates(believed.draw(rng)) for _ in range(4000)]
+    near = np.mean([1e-3 <= rate <= 1e-1 for _, rate, _, _ in drawn if rate is not None])
+    assert near == pytest.approx(0.6827 / 0.9545, abs=0.025)
+    assert np.mean([op == 2 for op, *_ in drawn]) == pytest.approx(5 / 8, abs=0.025)
+
+
 def test_values_that_are_kept_are_the_believed_ones() -> None:
     believed, rng = belief("op=pool+rate=0.01+width=16+layers=7"), np.random.default_rng(2)
     assert SPACE.as_flat().coordinates(believed.draw(rng, kept=1.0)) == (1, pytest.approx(0.01), 1, 7)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from nasbench.benchmarks import Evaluation, Metric, UsageError, abilities, parse_constraints
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.example import figure_4
 from nasbench.cli.engine.plan import open_benchmark
-from nasbench.methods import MethodSpec, Observation, Problem
-from nasbench.methods.bananas import Ensemble, words_of
+from nasbench.methods import MethodSpec, Observation, Problem, bananas
+from nasbench.methods.bananas import Bananas, Ensemble, words_of
 
 GRID = GridSpace([Ordinal(name, (0, 1, 2, 3)) for name in "abc"])
 
@@ -180,3 +181,157 @@ def test_bananas_tells_configurations_apart_that_have_the_same_graph(bench: str)
     space, rng = open_benchmark(bench).space, np.random.default_rng(0)
     drawn = list(dict.fromkeys(space.sample(rng) for _ in range(200)))
     assert len({words_of(space, "path")(configuration) for configuration in drawn}) > 0.9 * len(drawn)
+
+
+class Oracle:
+    """Stands for the ensemble: predicts what it is given, (networks, candidates, outputs), and keeps what it is told.
+
+    Predictions are given in the units of the metrics.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, predicted: Sequence[Any] = (), targets: Any = 0.0) -> None:
+        self.predicted, self.targets = np.array(predicted, float), np.array(targets, float)
+        self.fitted: list[tuple[np.ndarray, np.ndarray]] = []
+        monkeypatch.setattr(bananas, "Ensemble", lambda inputs, outputs, count, rng: self)
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.fitted.append((x, y))
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        if not self.predicted.size:
+            return np.zeros((2, len(x), 1))
+        return np.asarray((self.predicted - self.targets.mean(axis=0)) / self.targets.std(axis=0))
+
+
+SIZE, PARAMETERS = Metric("size", ""), Metric("parameters", "", cheap=True)
+
+
+def of_bananas(spec: str, constraints: tuple[Bound, ...] = (), space: Space = GRID) -> Bananas:
+    """Parameters, if they are constrained, are known: they are the first value of a configuration."""
+    known = (lambda _, configuration: float(configuration[0])) if constraints else None
+    method = MethodSpec.parse(spec).build(
+        Problem(space, (Metric("loss", ""),), constraints, known), np.random.default_rng(0)
+    )
+    assert isinstance(method, Bananas)
+    return method
+
+
+def tell(method: Bananas, configuration: Configuration, loss: float, size: float = 0.0, status: Any = "ok") -> None:
+    metrics = {"loss": loss, "size": size, "parameters": 1.0}
+    evaluation = Evaluation(metrics, 1.0, status, "" if status == "ok" else "boom")
+    method.tell(Observation(configuration, evaluation, status == "ok" and size <= 4))
+
+
+class TestBananasModel:
+    def test_candidates_are_compared_by_violation_known_or_predicted_and_then_by_the_objective(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two networks that agree. An unknown size counts as one with a violation of 1; what failed is left out."""
+        told = [[3.0, 2.0], [5.0, 6.0], [4.0, 8.0], [9.0, 3.0]]
+        values = {  # first value of the configuration, loss, size → violation by hand: parameters <= 2, size <= 4
+            (0, 0, 0): (1.0, 8.0),  # 1
+            (1, 0, 0): (9.0, 3.5),  # 0
+            (2, 0, 0): (2.0, 3.0),  # 0
+            (3, 0, 0): (0.0, 1.0),  # 1/2
+            (3, 1, 0): (0.0, 5.0),  # 1/2 + 1/4
+            (0, 1, 0): (0.5, 5.0),  # 1/4
+        }
+        oracle = Oracle(monkeypatch, [list(values.values())] * 2, told)
+        method = of_bananas("bananas", (Bound(PARAMETERS, 2.0, upper=True), Bound(SIZE, 4.0, upper=True)))
+        tell(method, (0, 0, 1), 3.0, 2.0)
+        tell(method, (0, 0, 2), math.nan, math.nan, "failed")
+        tell(method, (0, 0, 3), 5.0, 6.0)
+        tell(method, (0, 1, 2), 4.0, math.nan)
+        tell(method, (3, 1, 2), math.nan, math.nan, "infeasible")
+        tell(method, (1, 1, 1), 9.0, 3.0)
+        order = [list(values)[i] for i in method._ranked(list(values))]
+        assert order == [(2, 0, 0), (1, 0, 0), (0, 1, 0), (3, 0, 0), (3, 1, 0), (0, 0, 0)]
+        ((_, targets),) = oracle.fitted
+        assert targets == pytest.approx(stats.zscore(told, axis=0))
+
+    def test_a_target_that_has_not_varied_is_no_trouble(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        oracle, method = Oracle(monkeypatch), of_bananas("bananas")
+        for configuration in ((0, 0, 1), (0, 0, 2), (0, 1, 0)):
+            tell(method, configuration, 7.0)
+        assert sorted(method._ranked([(1, 1, 1), (2, 2, 2)])) == [0, 1]
+        assert oracle.fitted[0][1].tolist() == [[0.0]] * 3
+
+    def test_each_candidate_is_drawn_by_itself_with_the_networks_mean_and_deviation(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Means 4 and 5, deviations 1: the first is drawn below the second with probability Φ(1 / √2)."""
+        Oracle(monkeypatch, [[[3.0], [6.0]], [[5.0], [4.0]]], [[1.0], [2.0], [9.0]])
+        method = of_bananas("bananas")
+        for last, loss in enumerate((1.0, 2.0, 9.0)):
+            tell(method, (0, 0, last), loss)
+        first = [method._ranked([(1, 1, 1), (2, 2, 2)])[0] == 0 for _ in range(2000)]
+        assert np.mean(first) == pytest.approx(stats.norm.cdf(math.sqrt(0.5)), abs=0.03)
+
+    def test_candidates_are_mutants_of_the_best_half_of_them_mutated_once(self) -> None:
+        """What is feasible comes before what is not, and what failed has no mutants."""
+        space = GridSpace([Ordinal(f"o{i}", tuple(range(10))) for i in range(40)])
+        method = of_bananas("bananas", (Bound(SIZE, 4.0, upper=True),), space)
+        best, tempting, failed = (tuple([level] * 40) for level in (5, 1, 8))
+        tell(method, tempting, 0.0, 9.0)
+        tell(method, failed, math.nan, math.nan, "failed")
+        tell(method, best, 3.0, 1.0)
+        candidates = method._candidates()
+        assert len(set(candidates)) == 100
+        near = [differing(best, candidate) for candidate in candidates]
+        assert sorted(near)[85] < 10
+        assert 30 <= near.count(1) <= 65
+        assert near.count(2) > near.count(3)
+        assert min(differing(failed, candidate) for candidate in candidates) > 20
+
+    def test_where_the_best_has_nothing_new_mutants_of_the_next_best_follow(self) -> None:
+        method = of_bananas("bananas")
+        for configuration, loss in (((0, 0, 0), 1.0), ((3, 3, 3), 2.0)):
+            tell(method, configuration, loss)
+        method._asked = {c for c in GRID if sum(c) <= 6}
+        assert {sum(c) > 6 for c in method._candidates()} == {True}
+        assert (3, 3, 2) in method._candidates()
+
+    @pytest.mark.parametrize(("initial", "failed"), [(4, ()), (1, (0, 2))])
+    def test_the_ensemble_is_fitted_once_per_batch_after_the_beginning_when_two_evaluations_are_ok(
+        self, initial: int, failed: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        oracle, method = Oracle(monkeypatch), of_bananas(f"bananas:initial={initial},batch=3")
+        fits = []
+        for number in range(11):
+            configuration = method.ask()
+            fits.append(len(oracle.fitted))
+            tell(method, configuration, float(number), status="failed" if number in failed else "ok")
+        assert fits == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+        assert [len(x) for x, _ in oracle.fitted] == [n - len(failed) for n in (4, 7, 10)]
+
+    def test_the_words_seen_most_often_have_bits_and_500_at_most(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        oracle = Oracle(monkeypatch)
+        space = GridSpace([Ordinal(f"o{i}", tuple(range(10))) for i in range(60)])
+        wide, rng = of_bananas("bananas:encoding=values", space=space), np.random.default_rng(0)
+        for number in range(40):
+            tell(wide, space.sample(rng), float(number))
+        wide._ranked([space.sample(rng)])
+        assert oracle.fitted[0][0].shape == (40, 500)
+        monkeypatch.setattr(bananas, "_MOST_WORDS", 2)
+        method = of_bananas("bananas:encoding=values")
+        for number, configuration in enumerate([(0, 1, 0), (1, 1, 0), (2, 1, 1), (3, 2, 0), (0, 1, 3)]):
+            tell(method, configuration, float(number))
+        method._ranked([(1, 1, 1)])
+        assert oracle.fitted[1][0].tolist() == [[1, 1], [1, 1], [1, 0], [0, 1], [1, 0]]  # b = 1, c = 0
+
+    def test_networks_are_trained_by_adam(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Algorithm 1 of Kingma and Ba (2015), on one batch, with the published rate and decays."""
+        monkeypatch.setattr(bananas, "_EPOCHS", 6)
+        x = np.random.default_rng(1).integers(0, 2, (20, 6)).astype(float)
+        y = np.stack([x.sum(axis=1), x[:, 0]], axis=1)
+        ours, theirs = (Ensemble(6, 2, 2, np.random.default_rng(0)) for _ in range(2))
+        for networks in (ours, theirs):  # no gradient is near Adam's epsilon
+            networks._parameters[:] = np.random.default_rng(2).normal(0, 0.5, networks._parameters.shape)
+        ours.fit(x, y)
+        first, second = np.zeros_like(theirs._parameters), np.zeros_like(theirs._parameters)
+        for t in range(1, 7):
+            theirs._differentiate(np.stack([x, x]), np.stack([y, y]))
+            first = 0.9 * first + 0.1 * theirs._gradient
+            second = 0.99 * second + 0.01 * theirs._gradient**2
+            theirs._parameters -= 0.01 * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.99**t)) + 1e-8)
+        assert ours._parameters == pytest.approx(theirs._parameters, abs=1e-3)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from nasbench.benchmarks import Bound, Evaluation, open_benchmark
 from nasbench.benchmarks.knowledge import Knowledge
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.methods import MethodSpec, Observation, Problem, rgpe
 from nasbench.methods.rgpe import RGPE, losses, mixture, normal_scores, ranking_weights
 from nasbench.methods.surrogates.acquisition import expected_improvement
 from nasbench.methods.surrogates.rows import RowProcess
@@ -193,3 +199,100 @@ def test_half_of_the_candidates_are_mutants_of_the_five_best() -> None:
     near = [sum(sum(a != b for a, b in zip(c, own, strict=True)) == 1 for c in candidates) for own in seen]
     assert min(near[:5]) >= 5  # of ten, some of which are the same
     assert max(near[5:]) <= 2
+
+
+def test_a_task_is_discarded_by_its_median_loss_above_the_own_losses_quantile_of_95_percent() -> None:
+    """Own losses 0 to 19: the quantile is 18.05. Both tasks rank better than the own process in its last draws."""
+    own = np.arange(20)
+    assert ranking_weights(np.array([[18] * 20, own]))[0] == pytest.approx((1 / 2 + 1) / 20)
+    assert ranking_weights(np.array([[19] * 20, own]))[0] == 0.0
+    mostly, rarely = [18] * 11 + [1000] * 7 + [0] * 2, [0] * 9 + [19] * 11
+    assert ranking_weights(np.array([mostly, rarely, own])).tolist() == pytest.approx([2 / 20, 0.0, 18 / 20])
+
+
+def observed(method: RGPE, values: Sequence[tuple[float, float]], bound: Bound | None = None) -> list[Observation]:
+    """Random configurations with these objectives and training times; those with neither have failed."""
+    rng, told = np.random.default_rng(7), []
+    for loss, seconds in values:
+        status: Any = "ok" if np.isfinite(loss) else "failed"
+        metrics = {NAVAL.objective.name: loss, "train_time": seconds, "model_size": 1.0}
+        evaluation = Evaluation(metrics, 1.0, status, "" if status == "ok" else "boom")
+        feasible = status == "ok" and (bound is None or bound.holds(seconds))
+        told.append(Observation(NAVAL.space.sample(rng), evaluation, feasible))
+        method.tell(told[-1])
+    return told
+
+
+TIME = next(metric for metric in NAVAL.metrics if metric.name == "train_time")
+
+
+def test_from_three_observations_on_the_own_process_counts_and_the_chance_that_constraints_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The worth by hand: the improvement of the weighed mixture over its best feasible mean, times the chance."""
+    bound = Bound(TIME, 30.0, upper=True)
+    method = RGPE(Problem.of(NAVAL, (bound,)), np.random.default_rng(0), known=10, candidates=40)
+    method.ask()
+    told = observed(method, [(3.0, 10.0), (1.0, 50.0), (2.0, 25.0)], bound)
+    monkeypatch.setattr(rgpe, "losses", lambda *_: np.array([[0, 4, 4, 4], [9, 9, 9, 9], [4, 0, 4, 4], [5, 5, 0, 0]]))
+    rows, at = method._rows(method._new()), method._rows([o.configuration for o in told])
+    own = method._process()
+    own.fit(at, np.array(stats.norm.ppf([5 / 6, 1 / 6, 1 / 2])))
+    mean, deviation = mixture([*method._others, own], np.array([0.25, 0.0, 0.25, 0.5]), rows)
+    best = mixture([*method._others, own], np.array([0.25, 0.0, 0.25, 0.5]), at[[0, 2]])[0].min()
+    times = np.array([10.0, 50.0, 25.0])
+    process = method._process()
+    process.fit(at, (times - times.mean()) / times.std())
+    middle, variance = process.predict(rows)
+    chance = stats.norm(times.mean() + times.std() * middle, times.std() * np.sqrt(variance)).cdf(30.0)
+    expected = expected_improvement(mean, deviation, best) * chance
+    assert method._worth(rows, told) == pytest.approx(expected)
+    infeasible = [o._replace(feasible=False) for o in told]
+    assert method._worth(rows, infeasible) == pytest.approx(chance, abs=1e-6)
+
+
+def test_improvement_is_over_what_is_feasible_alone() -> None:
+    method = RGPE(Problem.of(NAVAL), np.random.default_rng(0), known=10, candidates=40)
+    method.ask()
+    told = observed(method, [(1.0, 1.0), (1.0, 1.0)])
+    rows, weights = method._rows(method._new()), np.full(3, 1 / 3)
+    predicted = mixture(method._others, weights, method._rows([o.configuration for o in told]))[0]
+    better, worse = predicted.argsort()
+    told[better] = told[better]._replace(feasible=False)
+    expected = expected_improvement(*mixture(method._others, weights, rows), predicted[worse])
+    assert method._worth(rows, told) == pytest.approx(expected)
+
+
+def test_failed_evaluations_are_no_observations(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = RGPE(Problem.of(NAVAL), np.random.default_rng(0), known=10, candidates=40)
+    seen: list[list[float]] = []
+    plain = method._worth
+    monkeypatch.setattr(method, "_worth", lambda rows, ok: (seen.append([o.objective for o in ok]), plain(rows, ok))[1])
+    method.ask()
+    observed(method, [(np.nan, np.nan), (2.0, 1.0), (np.nan, np.nan), (5.0, 1.0)])
+    method.ask()
+    assert seen == [[], [2.0, 5.0]]
+
+
+def test_of_other_tasks_the_order_of_their_values_counts_and_not_their_size() -> None:
+    problem, rng = Problem.of(NAVAL), np.random.default_rng(3)
+    configurations, objectives = [NAVAL.space.sample(rng) for _ in range(12)], rng.normal(size=12)
+    means = []
+    for values in (objectives, np.exp(5 * objectives)):
+        known: Any = SimpleNamespace(tasks=("a",), evaluated=lambda *_, v=values: {"a": (configurations, v)})
+        method = RGPE(replace(problem, knowledge=known), np.random.default_rng(0))
+        method._begin()
+        means.append(method._others[0].mean(method._rows(configurations)))
+    assert means[0] == pytest.approx(means[1])
+    assert np.ptp(means[0]) > 0.5
+
+
+def test_candidates_satisfy_what_is_known_of_them_unless_none_does() -> None:
+    sizes = NAVAL.all_means()[:, NAVAL.column("model_size")]  # type: ignore[attr-defined]
+    metric = next(metric for metric in NAVAL.metrics if metric.name == "model_size")
+    for limit, least, most in ((float(np.quantile(sizes, 0.3)), 5, 25), (0.0, 40, 40)):
+        method = RGPE(Problem.of(NAVAL, (Bound(metric, limit, upper=True),)), np.random.default_rng(0), candidates=40)
+        found = method._new()
+        assert least <= len(found) <= most
+        if limit:
+            assert max(NAVAL.mean_metrics(c)["model_size"] for c in found) <= limit  # type: ignore[attr-defined]

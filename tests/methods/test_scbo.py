@@ -14,6 +14,7 @@ from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.mixed import Mixed
+from nasbench.methods.scbo import search
 from nasbench.methods.scbo.search import SCBO, bilog, excesses, standardised, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates, proportions
 from nasbench.methods.surrogates.rows import RowProcess, _differences, _negative_likelihood
@@ -312,3 +313,161 @@ def test_the_ends_of_a_range_that_floats_cannot_hold_are_members(high: int) -> N
         configuration = mixed.configuration(mixed.snapped(np.array([[u]]))[0])
         space.check(configuration)
         assert abs(configuration[0] - u * high) <= 2**10
+
+
+def seen_at(configuration: tuple[int, int, int], loss: float, size: float, status: Any = "ok") -> Observation:
+    evaluation = Evaluation({"loss": loss, "size": size}, 1.0, status, "" if status == "ok" else "boom")
+    return Observation(configuration, evaluation, BOUND.holds(size))
+
+
+def centre(told: list[Observation]) -> tuple[int, ...]:
+    """The configuration around which a search stands whose process takes half of what varies for noise."""
+    method: Any = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0))
+    method._told = told
+    rows = np.array([method._mixed.row(o.configuration) for o in told])
+    method._processes[0].parameters = np.log([0.3, 0.3, 1.0, 1.0, 1.0])
+    ok = [o.evaluation.status == "ok" for o in told]
+    if any(ok):
+        method._processes[0]._condition(rows[ok], standardised(np.array([o.objective for o in told])[ok]))
+    found: tuple[int, ...] = method._mixed.configuration(method._centre(rows))
+    return found
+
+
+def test_the_box_stands_around_the_best_posterior_mean_of_what_is_feasible_not_around_a_lucky_value() -> None:
+    """A value of 0 lies among neighbours of 10, and values of 2 lie beside each other."""
+    lucky = [seen_at((0, 7, 0), 0.0, 1.0)]
+    unlucky = [seen_at((a, b, 0), 10.0, 1.0) for a, b in ((0, 6), (1, 7), (1, 6), (2, 7), (0, 5))]
+    steady = [seen_at((a, b, 0), 2.0, 1.0) for a, b in ((0, 0), (2, 0), (1, 1), (1, 0))]
+    violating = [seen_at((7, b, 0), -5.0, 9.0) for b in (2, 3, 4)]
+    assert centre(lucky + unlucky + violating + steady) in [o.configuration for o in steady]
+
+
+def test_while_nothing_is_feasible_the_box_stands_around_the_least_violation_and_among_equals_the_lower_value() -> None:
+    told = [seen_at((7, 0, 0), 0.0, 5.0), seen_at((3, 1, 1), 9.0, 3.0), seen_at((3, 2, 2), 4.0, 3.0)]
+    assert centre([*told, seen_at((5, 5, 1), 6.0, 4.0)]) == (3, 2, 2)
+    assert centre([seen_at((1, 1, 1), math.nan, math.nan, "failed"), *told]) == (3, 2, 2)
+
+
+@pytest.mark.parametrize(("d", "successes", "failures"), [(2, 3, 4), (4, 3, 4), (30, 3, 30), (31, 4, 31), (45, 5, 45)])
+def test_the_box_doubles_after_a_tenth_of_the_dimensions_and_halves_after_as_many_as_there_are(
+    d: int, successes: int, failures: int
+) -> None:
+    """But not before three and four; each change of the length begins the counting anew."""
+    region = TrustRegion(d, length=0.1, best=(0.0, 1000.0))
+    for number in range(1, 2 * successes + 1):
+        region.told((0.0, 1000.0 - 10 * number), counts=True)
+        assert region.length == pytest.approx(0.1 * 2 ** (number // successes))
+    for number in range(1, 2 * failures + 1):
+        region.told((0.0, 2000.0), counts=True)
+        assert region.length == pytest.approx(0.4 / 2 ** (number // failures))
+
+
+def test_the_box_begins_with_four_fifths_of_the_range_doubles_once_and_ends_below_a_128th() -> None:
+    region = TrustRegion(2, best=(0.0, 1000.0))
+    lengths = [region.length]
+    for number in range(1, 7):
+        region.told((0.0, 1000.0 - 10 * number), counts=True)
+        lengths.append(region.length)
+    assert lengths == [0.8, 0.8, 0.8, 1.6, 1.6, 1.6, 1.6]
+    assert [TrustRegion(2, length).over for length in (1 / 127, 1 / 128, 1 / 129)] == [False, False, True]
+
+
+def test_successes_and_failures_count_while_they_are_consecutive() -> None:
+    region = TrustRegion(4, best=(0.0, 1000.0))
+    best = 1000.0
+    for outcome in ("success", "success", "failure", "success", "success", *["failure"] * 3, "success", "failure"):
+        best -= 10.0 * (outcome == "success")
+        region.told((0.0, best), counts=True)
+        assert region.length == FIRST
+    assert (region.successes, region.failures) == (0, 1)
+
+
+def test_a_success_is_better_than_the_best_so_far_by_a_thousandth_of_its_size() -> None:
+    """Also where objectives are negative; and the best so far may be one that was drawn at random."""
+    for best, barely, clearly in ((10.0, 9.991, 9.989), (-10.0, -10.009, -10.011), (0.0, 0.0, -1e-9)):
+        region = TrustRegion(4)
+        region.told((0.0, 50.0), counts=False)
+        region.told((0.0, best), counts=False)
+        region.told((0.0, best + 5.0), counts=False)
+        assert (region.successes, region.failures) == (0, 0)
+        region.told((0.0, barely), counts=True)
+        assert (region.successes, region.failures) == (0, 1)
+        region = TrustRegion(4, best=(0.0, best))
+        region.told((0.0, clearly), counts=True)
+        assert (region.successes, region.failures) == (1, 0)
+
+
+def test_proposals_count_and_the_random_beginning_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[bool] = []
+    monkeypatch.setattr(TrustRegion, "told", lambda region, rank, counts: counted.append(counts))
+    searched(7, initial=4)
+    assert counted == [False] * 4 + [True] * 3
+
+
+def test_a_dimension_of_one_value_does_not_make_the_box_more_patient() -> None:
+    constants = [Ordinal(f"o{i}", (1,)) for i in range(9)]
+    space = ParameterSpace([Float("x", 0.0, 1.0), Categorical("c", (1, 2)), *constants])
+    method: Any = METHODS.get("scbo")(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0))
+    assert method._region.d == 2
+
+
+def test_the_beginning_goes_on_until_two_evaluations_are_ok() -> None:
+    method: Any = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0), initial=2, power=4)
+    for _ in range(6):
+        method.tell(seen_at(method.ask(), math.nan, math.nan, "failed"))
+    for _ in range(2):
+        assert not list(method._pending) and not method._region.failures
+        method.tell(seen_at(method.ask(), 1.0, 1.0))
+    method.ask()
+    assert [inside for _, (_, inside) in method._pending] == [True]
+
+
+@pytest.mark.parametrize("step", [1.0, 1e-4])
+def test_a_constraint_is_drawn_in_the_unit_of_its_transformed_excess_however_little_it_varies(step: float) -> None:
+    """Drawn where it was observed without noise: within a fraction of what was observed."""
+    method: Any = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0))
+    excess = {a: step * (a - 2) / 2 for a in range(8)}
+    method._told = [seen_at((a, b, 0), 1.0, 2 + 2 * excess[a]) for a in range(8) for b in (0, 4)]
+    rows = np.array([method._mixed.row(o.configuration) for o in method._told])
+    drawn = method._excess(method._processes[1], BOUND, rows, rows[:0], rows)
+    expected = [math.copysign(math.log1p(abs(x)), x) for x in excess.values() for _ in (0, 4)]
+    assert drawn == pytest.approx(expected, abs=0.1 * step)
+    method._told = [seen_at((a, 0, 0), 1.0, 4.0) for a in range(8)]
+    assert method._excess(method._processes[1], BOUND, rows[::2], rows[:0], rows[::2]) == pytest.approx(
+        np.full(8, math.log(2)), abs=0.05
+    )
+
+
+def test_a_small_box_proposes_neighbours_of_its_centre_alone() -> None:
+    method, asked = searched(14)
+    method._region.length = 0.05
+    rows = np.array([method._mixed.row(o.configuration) for o in method._told])
+    method._proposal()
+    a, b, _ = method._mixed.configuration(method._centre(rows))
+    for _ in range(6):
+        near = method.ask()
+        assert max(abs(near[0] - a), abs(near[1] - b)) <= 1
+        assert near not in asked
+
+
+def test_the_box_is_stretched_by_the_length_scales_of_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(search, "candidates", lambda *arguments: (given.append(arguments), candidates(*arguments))[1])
+    method: Any = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0), initial=14, power=5)
+    for _ in range(14):
+        a, b, c = method.ask()
+        method.tell(seen_at((a, b, c), float((a - 3) ** 2), 1.0))
+    method._region.length = 0.4
+    method.ask()
+    _, _, sides, length, _, _ = given[-1]
+    lengths = method._processes[0].lengths
+    assert length == 0.4
+    assert sides[0] / sides[1] == pytest.approx(lengths[0] / lengths[1])
+    assert sides[0] * sides[1] == pytest.approx(1.0)
+    assert lengths[1] > 1.5 * lengths[0]
+
+
+def test_of_many_dimensions_about_twenty_are_redrawn_at_once() -> None:
+    mixed = Mixed(ParameterSpace([Float(f"x{i}", 0.0, 1.0) for i in range(50)]).as_flat())
+    rows = candidates(mixed, np.full(50, 0.5), np.ones(50), 0.8, 8, np.random.default_rng(0))
+    assert (rows != 0.5).sum(axis=1).mean() == pytest.approx(20.6, abs=1.0)  # 20, and one more that may be one of them

@@ -94,6 +94,70 @@ def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible(
     assert method.ask() == (0, 1)
 
 
+def test_drift_of_the_surrogates_updates_is_gone_after_every_500_observations() -> None:
+    """What rounding does in the long run is done here at once: the inverse is made wrong by a share of 1e-3."""
+    rng = np.random.default_rng(0)
+    x, y = rng.poisson(0.3, (1500, 12)).astype(float), rng.normal(10, 3, 1500)
+    ridge, exact = Ridge(12, 1.0), set()
+    for n, (features, target) in enumerate(zip(x, y, strict=True), 1):
+        ridge.add(features, target)
+        if n in (300, 499, 500, 501, 700, 999, 1000, 1499, 1500):
+            centred, targets = x[:n] - x[:n].mean(axis=0), y[:n] - y[:n].mean()
+            expected = np.linalg.solve(centred.T @ centred + np.eye(12), centred.T @ targets)
+            if ridge.weights() == pytest.approx(expected, rel=1e-8):
+                exact.add(n)
+        if n in (300, 700, 1100):
+            ridge._inverse *= 1.001
+    assert exact == {300, 500, 501, 700, 1000, 1500}
+
+
+@pytest.mark.parametrize("violations", [(), (5.0, 2.0)])
+def test_to_smbo_all_before_the_first_feasible_observation_are_as_good_as_it(violations: tuple[float, ...]) -> None:
+    """Whatever they violated, and failures too: from then on the surrogate predicts objectives."""
+    bound = Bound(Metric("size", ""), 1.0, True)
+    method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
+    before = [(0, 0), (1, 1)]
+    for configuration, size in zip(before, violations, strict=False):
+        method.tell(told(configuration, 0.5, size, feasible=False))
+    method.tell(Observation((2, 0), FAILED, False))
+    for configuration in (*before[: len(violations)], (2, 0)):
+        plain.tell(told(configuration, 7.0))
+    for one in (method, plain):
+        one.tell(told((2, 1), 7.0))
+        one.tell(told((0, 1), 3.0))
+    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+    assert method._ridge.n == plain._ridge.n
+
+
+def test_smbo_predicts_violations_until_something_is_feasible() -> None:
+    """As a search without a constraint would predict them if they were losses; a failure is as bad as the largest."""
+    bound = Bound(Metric("size", ""), 1.0, True)
+    method, plain = (
+        Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)),
+        Smbo(Problem(GRID, (LOSS,)), np.random.default_rng(0)),
+    )
+    method.tell(Observation((2, 0), FAILED, False))
+    plain.tell(told((2, 0), 4.0))
+    for configuration, loss, size in (((0, 0), 0.1, 3.0), ((1, 1), 9.0, 5.0), ((2, 1), 0.2, 1.5)):
+        method.tell(told(configuration, loss, size, feasible=False))
+        plain.tell(told(configuration, size - 1))
+    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+
+
+@pytest.mark.parametrize(("initial", "random"), [(0, 1), (1, 1), (4, 4)])
+def test_smbo_draws_at_random_until_enough_is_told(initial: int, random: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = Smbo(Problem(GRID, (LOSS,)), np.random.default_rng(0), explore=0.0, initial=initial)
+    drawn: list[int] = []
+    plain = method._hashed.draw
+    monkeypatch.setattr(method._hashed, "draw", lambda *given: (drawn.append(len(asked)), plain(*given))[1])
+    asked: list[Configuration] = []
+    for number in range(7):
+        method.ask()
+        asked.append(method.ask())
+        method.tell(told(asked[-1], float(number)))
+    assert sorted(set(drawn)) == list(range(random, 7))
+
+
 # MCTS
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound, Evaluation, Fidelity, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, Float, GridSpace, Ordinal, ParameterSpace
-from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal, parego
 from nasbench.methods.dominance import chosen_for_volume, contributions, crowding, places, ranks
 from nasbench.methods.fidelity import mo_asha
 from nasbench.methods.fidelity.mo_asha import epsilon_net, order
@@ -282,6 +282,65 @@ def test_parego_tells_its_method_scalars_and_constraints_and_never_the_objective
         searched(method, 4, [bound])
     assert len(seen) == 2 + 3
     assert all(list(metrics) == ["scalarised", "size"] for metrics in seen)
+
+
+class Listener(Method):
+    """Keeps what it is told."""
+
+    learns_from_all = True
+    heard: list[Observation]
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._space, self._rng = problem.space, rng
+        Listener.heard = []
+
+    def ask(self) -> Configuration:
+        return self._space.sample(self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        Listener.heard.append(observation)
+
+
+@pytest.mark.parametrize(("objectives", "steps"), [(2, 10), (3, 4)])
+def test_parego_draws_new_weights_before_each_proposal_in_tenths_of_two_objectives_and_quarters_of_three(
+    objectives: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Knowles's s: 11 vectors of two weights, 15 of three."""
+    drawn: list[tuple[float, ...]] = []
+    monkeypatch.setattr(parego, "scalars", lambda losses, weights: (drawn.append(weights), [0.0] * len(losses))[1])
+    metrics = (F, G, SIZE)[:objectives]
+    with METHODS.lent("listener", Listener):
+        method = MethodSpec.parse("parego:by=listener,initial=1").build(
+            Problem(GRID, metrics), np.random.default_rng(0)
+        )
+        method.tell(told(method.ask(), dict.fromkeys(("f", "g", "size")[:objectives], 1.0)))
+        for _ in range(300):
+            method.ask()
+    lattice = [w for w in itertools.product(range(steps + 1), repeat=objectives) if sum(w) == steps]
+    assert len(drawn) == 300
+    assert {tuple(round(steps * w, 9) for w in weights) for weights in drawn} == set(lattice)
+
+
+def test_parego_passes_on_what_failed_and_begins_at_random_until_something_is_told() -> None:
+    with METHODS.lent("listener", Listener):
+        method = MethodSpec.parse("parego:by=listener,initial=2").build(Problem(GRID, (F, G)), np.random.default_rng(0))
+        asked = [method.ask() for _ in range(4)]  # of four workers
+        assert Listener.heard == []
+        method.tell(told(asked[0], {"f": 1.0, "g": 9.0}))
+        failed = Evaluation({"f": math.nan, "g": math.nan}, 5.0, "failed", "boom")
+        method.tell(Observation(asked[1], failed, False))
+        method.tell(told(asked[2], {"f": 3.0, "g": 4.0}))
+        method.ask()
+    assert [o.evaluation[1:4] for o in Listener.heard] == [(1.0, "ok", ""), (5.0, "failed", "boom"), (1.0, "ok", "")]
+    values = [o.objective for o in Listener.heard]
+    assert math.isnan(values[1])
+    weight = values[2] / 1.05  # the third is worst in f and best in g, the first the other way round
+    assert values[0] / 1.05 == pytest.approx(1 - weight)
+
+
+def test_scalars_of_an_objective_that_has_not_varied_and_of_nothing_finite() -> None:
+    assert scalars([(3.0, 5.0), (3.0, 7.0)], (0.4, 0.6)) == pytest.approx([0.0, 0.63])
+    assert all(math.isnan(value) for value in scalars([(math.inf, math.inf)] * 2, (0.5, 0.5)))
 
 
 def test_parego_refuses_methods_that_learn_from_their_own_proposals_only() -> None:

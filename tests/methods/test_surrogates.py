@@ -1,4 +1,4 @@
-"""The Gaussian process that all surrogates condition, beside dense formulas."""
+"""The Gaussian process that all surrogates condition, beside dense formulas; and what acquisitions are made of."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
+from nasbench.benchmarks import Bound, Metric
+from nasbench.methods.surrogates.acquisition import expected_improvement, probability
 from nasbench.methods.surrogates.gaussian_process import GaussianProcess, matern
+from nasbench.methods.surrogates.rows import RowProcess
+from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
 
 NOISE = 0.3
 
@@ -53,3 +57,40 @@ def test_materns_kernel_is_scikit_learns() -> None:
     theirs = kernels.Matern(0.4, nu=2.5)(at)
     assert matern(abs(at - at.T) / 0.4) == pytest.approx(theirs)
     assert matern(abs(at - at.T) / 0.4, 3.0, 0.7) == pytest.approx(3.0 * math.exp(-0.7) * theirs)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_constraint_holds_with_the_normal_probability_and_for_sure_where_nothing_is_uncertain() -> None:
+    """Also in units in which deviations are tiny."""
+    at_most, at_least = (Bound(Metric("size", ""), 3.0, upper=upper) for upper in (True, False))
+    mean, deviation = np.array([2.0, 3.0, 4.5]), np.array([2.0, 0.5, 1.0])
+    assert probability(at_most, mean, deviation) == pytest.approx(norm(mean, deviation).cdf(3.0))
+    assert probability(at_least, mean, deviation) == pytest.approx(norm(mean, deviation).sf(3.0))
+    beside = np.array([3.0 - 1e-9, 3.0 + 1e-9])
+    assert probability(at_most, beside, np.zeros(2)).tolist() == [1.0, 0.0]
+    assert probability(at_least, beside, np.zeros(2)).tolist() == [0.0, 1.0]
+    assert 0.5 <= probability(at_most, np.array([3.0]), np.zeros(1))[0] <= 1.0
+    small = Bound(Metric("error", ""), 3e-9, upper=True)
+    assert probability(small, 1e-9 * mean, 1e-9 * deviation) == pytest.approx(norm(mean, deviation).cdf(3.0))
+
+
+@pytest.mark.filterwarnings("error")
+def test_improvement_far_from_the_best_is_nothing_or_the_gain_itself() -> None:
+    mean, deviation = np.array([-1e9, 1e9, 0.0, 7.0]), np.array([1e-9, 1e-9, 0.0, 0.0])
+    assert expected_improvement(mean, deviation, 1.0).tolist() == [1e9 + 1, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("length", [0.02, 0.05, 0.1, 0.3])
+def test_deviations_are_numbers_where_observations_leave_none(length: float) -> None:
+    """Without noise the variance at an observed point is zero up to rounding, which may be on either side."""
+    at = np.linspace(0, 1, 12)[:, None]
+    values = np.sin(5 * at[:, 0])
+    rows = RowProcess(np.array([False]))
+    rows.parameters = np.log([length, 1.0, 1e-18])
+    rows._condition(at, values)
+    points = Points(np.zeros(12, np.int64), at, np.zeros((12, 1)))
+    leaf = TreeProcess(points, values, Hyperparameters(np.array([length]), 1.0, np.ones(1), 1e-18))
+    for found in (np.sqrt(rows.predict(at)[1]), leaf.predict(points)[1]):
+        assert found == pytest.approx(np.zeros(12), abs=1e-6)
+    one = [leaf.predict_paths(points.only(np.arange(12) == i))[1][0] for i in range(12)]
+    assert one == pytest.approx(np.zeros(12), abs=1e-6)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 from scipy.spatial.distance import cdist
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hyperparameter, Integer, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
+from nasbench.methods.treebo import surrogate as surrogates
 from nasbench.methods.treebo.chains import Chains
+from nasbench.methods.treebo.surrogate import Surrogate
 from nasbench.methods.treebo.tree import Tree
 
 TREE = open_benchmark("synthetic-tree")
@@ -271,3 +276,325 @@ def test_where_nothing_tells_candidates_apart_every_path_is_asked_for() -> None:
         method.tell(Observation(configuration, Evaluation(values, 1.0), False))
         leaves += [configuration[:3]] if i >= 5 else []
     assert len(set(leaves)) == 4
+
+
+def small_tree() -> Tree:
+    """A rate, and where a = u also a depth and a kind."""
+    hyperparameters: list[Hyperparameter] = [
+        Categorical("a", ("u", "v")),
+        Float("rate", 1e-4, 1.0, log=True),
+        Ordinal("depth", (1, 2, 3, 4, 5)),
+        Categorical("kind", ("k", "l")),
+    ]
+    return Tree(ParameterSpace(hyperparameters, {"depth": ("a", ["u"]), "kind": ("a", ["u"])}).as_flat())
+
+
+def test_configurations_share_the_nodes_above_the_point_where_their_paths_part() -> None:
+    """By hand: each common node gives 1 and the products of the parameters that depend on it, scaled to [0, 1]."""
+    z = small_tree().points([[0, 1e-2, 3, 1], [0, 1.0, 1, 1], [1, 1e-1, None, None]]).shared
+    root = np.outer([1 / 2, 1, 3 / 4], [1 / 2, 1, 3 / 4]) + 1
+    u = np.outer([3 / 4, 1 / 4, 0], [3 / 4, 1 / 4, 0]) + np.array([[2, 2, 0], [2, 2, 0], [0, 0, 0]])  # 1, and the kind
+    v = np.diag([0, 0, 1])
+    assert z @ z.T == pytest.approx(root + u + v)
+
+
+def modelled(count: int = 25, seed: int = 0) -> tuple[Tree, Points, np.ndarray]:
+    """Points of the small tree, and values that depend on all there is."""
+    tree, rng = small_tree(), np.random.default_rng(seed)
+    places = [tree.drawn(rng) for _ in range(count)]
+    seen = tree.points(places)
+    values = 40 + 9 * np.sin(5 * seen.local[:, 0]) + 4 * seen.local[:, 1] + 3 * seen.leaves + rng.normal(size=count)
+    return tree, seen, values
+
+
+def fitted(tree: Tree, seen: Points, values: np.ndarray, pending: int = 0, seed: int = 0) -> Surrogate:
+    """A surrogate of all points but the last few, which are pending."""
+    known = np.arange(len(values)) < len(values) - pending
+    model = Surrogate(tree.is_category, tree.is_bias, 5)
+    model.fit(seen.only(known), values[known], seen.only(~known), np.random.default_rng(seed))
+    return model
+
+
+def test_hyperparameters_maximise_evidence_times_a_log_normal_prior() -> None:
+    tree, seen, values = modelled()
+    scaled = (values - values.mean()) / values.std()
+    medians, deviations = np.array([0.5, 1.0, 0.5, 0.5, 0.5, 1e-3]), np.array([0.7, 0.7, 1.0, 1.0, 1.0, 2.0])
+
+    def posterior(theta: np.ndarray) -> float:
+        number, category, variance, bias, weight, noise = np.exp(theta)
+        lengths = np.where(tree.is_category, category, number)
+        h = Hyperparameters(lengths, variance, np.where(tree.is_bias, bias, weight), noise)
+        dense = covariances(seen, seen, h) + noise * np.eye(len(values))
+        evidence = stats.multivariate_normal(np.zeros(len(values)), dense).logpdf(scaled)
+        return float(evidence + stats.norm(np.log(medians), deviations).logpdf(theta).sum())
+
+    minimize: Any = optimize.minimize
+    best = minimize(lambda theta: -posterior(theta), np.log(medians), method="BFGS")
+    h = fitted(tree, seen, values)._process._h
+    found = [h.lengths[0], h.lengths[-1], h.variance, h.prior[0], h.prior[1], h.noise]
+    assert tree.is_category.tolist() == [False, False, True, True]
+    assert tree.is_bias[:2].tolist() == [True, False]
+    assert posterior(np.log(found)) == pytest.approx(-best.fun, abs=0.01)
+
+
+def test_a_fit_is_searched_from_the_last_one_and_from_a_random_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a search that stays where it starts, the better of both starts is what is found."""
+    tree, seen, values = modelled()
+    nothing = seen.only(np.zeros(len(values), bool))
+    model = fitted(tree, seen, values)
+    good, poor = model._theta, np.log([0.05, 0.1, 1e-3, 0.01, 0.01, 1e-6])
+    monkeypatch.setattr(surrogates, "minimize", lambda loss, at, **_: SimpleNamespace(x=at, fun=loss(at)))
+    for seed in range(5):
+        for start, stays in ((good, True), (poor, False)):
+            model._theta, model._fitted = start, 0
+            model.fit(seen, values, nothing, np.random.default_rng(seed))
+            assert (model._theta == start).all() == stays
+
+
+def test_hyperparameters_are_fitted_again_after_as_many_observations_as_the_option_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree, seen, values = modelled()
+    sizes: list[int] = []
+    monkeypatch.setattr(
+        Surrogate, "_best", lambda self, points, scaled, rng: (sizes.append(len(scaled)), self._theta)[1]
+    )
+    model = Surrogate(tree.is_category, tree.is_bias, 4)
+    for count in (3, 4, 5, 6, 7, 8, 13, 14):
+        known = np.arange(len(values)) < count
+        model.fit(seen.only(known), values[known], seen.only(known & ~known), np.random.default_rng(0))
+    assert sizes == [3, 7, 13]
+
+
+def test_predictions_have_the_unit_of_the_values() -> None:
+    tree, seen, values = modelled()
+    mean, deviation = fitted(tree, seen, values).predict(seen)
+    turned = fitted(tree, seen, 1000 - 50 * values).predict(seen)
+    assert turned[0] == pytest.approx(1000 - 50 * mean, rel=1e-3)
+    assert turned[1] == pytest.approx(50 * deviation, rel=1e-3)
+    assert np.abs(mean - values).max() < 3
+    same = fitted(tree, seen, np.full(len(values), 7.0)).predict(seen)
+    assert same[0] == pytest.approx(np.full(len(values), 7.0))
+
+
+def test_what_is_pending_leaves_means_and_takes_deviation_away() -> None:
+    tree, seen, values = modelled()
+    plain = Surrogate(tree.is_category, tree.is_bias, 5)
+    known = np.arange(len(values)) < 20
+    plain.fit(seen.only(known), values[known], seen.only(known & ~known), np.random.default_rng(0))
+    mean, deviation = plain.predict(seen)
+    believing = fitted(tree, seen, values, pending=5).predict(seen)
+    assert believing[0] == pytest.approx(mean, abs=1e-6)
+    assert (believing[1] < deviation + 1e-9).all()
+    assert (believing[1][20:] < 0.9 * deviation[20:]).all()
+
+
+def test_a_path_is_predicted_by_the_linear_model_with_the_mean_variance_of_its_leaf() -> None:
+    """The posterior of the coefficients by one dense solution; a leaf's variance by its own observations alone."""
+    rng = np.random.default_rng(1)
+    seen, points = random_points(rng, 12, 3, 2, 4), random_points(rng, 15, 4, 2, 4)
+    values, h = rng.normal(size=12), Hyperparameters(np.array([0.5, 1.5]), 0.8, np.array([0.3, 1.0, 0.7, 2.0]), 0.1)
+    gain = np.diag(h.prior) @ seen.shared.T @ np.linalg.inv(covariances(seen, seen, h) + 0.1 * np.eye(12))
+    coefficients = gain @ values
+    spread = np.diag(h.prior) - gain @ seen.shared @ np.diag(h.prior)
+    own = h._replace(prior=np.zeros(4))
+    variance = np.empty(15)
+    for leaf in range(4):
+        here, there = points.only(points.leaves == leaf), seen.only(seen.leaves == leaf)
+        cross, dense = covariances(here, there, own), covariances(there, there, own) + 0.1 * np.eye(len(there.leaves))
+        left = 0.8 - np.einsum("ij,ij->i", cross, np.linalg.solve(dense, cross.T).T)
+        variance[points.leaves == leaf] = left.mean()
+    mean, deviation = TreeProcess(seen, values, h).predict_paths(points)
+    assert mean == pytest.approx(points.shared @ coefficients)
+    assert deviation**2 == pytest.approx(variance + np.einsum("ij,jk,ik->i", points.shared, spread, points.shared))
+    tree, known, targets = modelled()
+    model = fitted(tree, known, targets)
+    scaled = model._process.predict_paths(known)
+    assert model.predict(known, paths=True)[0] == pytest.approx(targets.mean() + targets.std() * scaled[0])
+    assert model.predict(known, paths=True)[1] == pytest.approx(targets.std() * scaled[1])
+
+
+def test_candidates_are_worth_their_improvement_times_the_chances_that_constraints_hold() -> None:
+    """While nothing is feasible, the chances alone."""
+    bounds = Bound(Metric("size", ""), 3.0, upper=True), Bound(Metric("auc", ""), 0.5, upper=False)
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),), bounds)
+    method: Any = MethodSpec.parse("treebo").build(problem, np.random.default_rng(0))
+    predicted = {
+        "loss": (np.array([1.0, 2.0, 0.5]), np.array([0.5, 2.0, 1.0])),
+        "size": (np.array([3.0, 1.0, 4.0]), np.array([1.0, 1.0, 2.0])),
+        "auc": (np.array([0.5, 0.9, 0.1]), np.array([0.1, 0.2, 0.4])),
+    }
+    method._surrogates = {
+        name: SimpleNamespace(predict=lambda points, paths, found=found: found) for name, found in predicted.items()
+    }
+    points = method._tree.points([[0.1], [0.2], [0.3]])
+    chances = stats.norm.cdf([0.0, 2.0, -0.5]) * stats.norm.cdf([0.0, 2.0, -1.0])
+    assert method._acquisition(points, bounds, None, False) == pytest.approx(chances)
+    gains = 1.2 - predicted["loss"][0]
+    z = gains / predicted["loss"][1]
+    improvement = gains * stats.norm.cdf(z) + predicted["loss"][1] * stats.norm.pdf(z)
+    assert method._acquisition(points, bounds, 1.2, False) == pytest.approx(improvement * chances)
+
+
+def test_improvement_is_over_the_best_feasible_value() -> None:
+    """A better value that violates the constraint is none to improve on, and a failed evaluation is not modelled."""
+    bound = Bound(Metric("size", ""), 0.5, upper=True)
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),), (bound,))
+    method: Any = MethodSpec.parse("treebo:initial=6,candidates=20").build(problem, np.random.default_rng(0))
+    nan = math.nan
+    evaluations: list[tuple[float, float, Any]] = [
+        (3.0, 0.2, "ok"), (2.0, 0.4, "ok"), (1.0, 0.9, "ok"), (nan, nan, "failed"), (5.0, 0.1, "ok"), (0.5, nan, "ok"),
+    ]  # fmt: skip
+    for loss, size, status in evaluations:
+        evaluation = Evaluation({"loss": loss, "size": size}, 1.0, status, "" if status == "ok" else "boom")
+        method.tell(Observation(method.ask(), evaluation, size <= 0.5))
+    over: list[float | None] = []
+    plain = method._acquisition
+    method._acquisition = lambda points, bounds, best, paths: (over.append(best), plain(points, bounds, best, paths))[1]
+    method.ask()
+    assert set(over) == {2.0}
+    assert len(method._observed) == 5
+
+
+def test_two_rounds_look_beside_the_five_best_candidates_on_their_own_paths() -> None:
+    benchmark, method = built("treebo:candidates=80", "synthetic-tree")
+    for _ in range(10):
+        told(benchmark, method, method.ask())
+    found: Any = method
+    scored: list[tuple[Points, np.ndarray]] = []
+    plain = found._acquisition
+    found._acquisition = lambda points, *rest: (scored.append((points, plain(points, *rest))), scored[-1][1])[1]
+    method.ask()
+    sizes = [len(points.leaves) for points, _ in scored]
+    assert sizes[1:3] == [100, 100]
+    assert len(sizes) == 4 and sizes[3] <= 16
+    points, worth = scored[0]
+    best = np.argsort(-worth)[:5]
+    assert set(scored[1][0].leaves.tolist()) <= set(points.leaves[best].tolist())
+    near = cdist(scored[1][0].local, points.local[best]).min(axis=1)
+    assert np.median(near) < 0.2
+
+
+@pytest.mark.parametrize("acquisition", ["two-step", "joint"])
+def test_only_in_two_steps_the_linear_model_chooses_the_path(acquisition: str) -> None:
+    benchmark, method = built(f"treebo:acquisition={acquisition},candidates=80", "synthetic-tree")
+    for _ in range(11):
+        told(benchmark, method, method.ask())
+    found: Any = method
+    number = found._tree._leaves
+    by_paths, by_all = sorted(number, key=str)[:2]
+    found._acquisition = lambda points, bounds, best, paths: np.where(
+        points.leaves == number[by_paths if paths else by_all], 1.0, 0.5
+    )
+    asked: Any = method.ask()
+    assert asked[:3] == (by_paths if acquisition == "two-step" else by_all)
+
+
+def test_until_two_evaluations_are_ok_configurations_are_drawn_at_random() -> None:
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),))
+    method: Any = MethodSpec.parse("treebo:initial=1,candidates=20").build(problem, np.random.default_rng(0))
+    statuses: list[Any] = ["failed", "failed", "ok", "failed"]
+    for status in statuses:
+        evaluation = Evaluation({"loss": 1.0 if status == "ok" else math.nan}, 1.0, status, "")
+        method.tell(Observation(method.ask(), evaluation, status == "ok"))
+        assert not method._surrogates
+    method.tell(Observation(method.ask(), Evaluation({"loss": 2.0}, 1.0), True))
+    assert not method._surrogates
+    method.ask()
+    assert set(method._surrogates) == {"loss"}
+
+
+def test_candidates_are_drawn_on_every_path_and_beside_the_best_of_each() -> None:
+    benchmark, method = built("treebo:candidates=80,initial=24", "synthetic-tree")
+    found: Any = method
+    for _ in range(24):
+        told(benchmark, method, method.ask())
+    tree, observed = found._tree, found._observed
+    drawn = found._drawn(sorted(observed))
+    assert len(drawn) == 80 + 4 * 20 + 20
+    leaders = {}
+    for i in sorted(observed, key=lambda i: observed[i].objective, reverse=True):
+        leaders[tree.path(found._places[i])] = found._places[i]
+    assert len(leaders) == 4
+    best = min(observed, key=lambda i: observed[i].objective)
+    counts = Counter(tree.path(place) for place in drawn)
+    for path, leader in leaders.items():
+        near = [p for p in drawn if tree.path(p) == path and sum(a != b for a, b in zip(p, leader, strict=True)) == 1]
+        assert len(near) >= 20
+        assert counts[path] >= 40
+    assert sum(tree.path(place) == tree.path(found._places[best]) for place in drawn) >= 40 + 8
+
+
+def test_the_first_configurations_are_one_of_each_path_in_random_order() -> None:
+    firsts = Counter[object]()
+    for seed in range(20):
+        _, method = built("treebo:initial=4", "synthetic-tree", seed=seed)
+        asked: list[Any] = [method.ask() for _ in range(4)]
+        assert len({configuration[:3] for configuration in asked}) == 4
+        firsts[asked[0][:3]] += 1
+    assert len(firsts) == 4
+
+
+def test_the_best_few_are_judged_again_at_the_coordinates_that_their_configurations_have() -> None:
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),))
+    method: Any = MethodSpec.parse("treebo").build(problem, np.random.default_rng(0))
+    places = [[i / 20] for i in range(20)]
+    values = np.linspace(1, 0, 20)
+    assert method._chosen(places, values, lambda points: -np.abs(points.local[:, 0] - 0.3)) == (0.3,)
+    assert method._chosen(places, values, lambda points: points.local[:, 0]) == (0.75,)  # of the best sixteen
+
+
+def test_a_step_of_a_number_is_normal_and_a_step_of_a_level_leads_to_the_next_or_among_few_to_any() -> None:
+    hyperparameters: list[Hyperparameter] = [
+        Float("x", 1e-4, 1.0, log=True),
+        Ordinal("few", (1, 2, 3, 4)),
+        Ordinal("many", tuple(range(9))),
+    ]
+    rng = np.random.default_rng(0)
+    ends: list[set[object]] = [set(), set(), set()]
+    places = []
+    tree = Tree(ParameterSpace(hyperparameters).as_flat())
+    for _ in range(1500):
+        moved: list[Any] = tree.neighbour([1e-2, 1, 5], rng)
+        (changed,) = [d for d, (a, b) in enumerate(zip(moved, [1e-2, 1, 5], strict=True)) if a != b]
+        ends[changed].add(moved[changed])
+        places += [math.log(moved[0] / 1e-4) / math.log(1e4)] if changed == 0 else []
+    assert ends[1:] == [{0, 2, 3}, {4, 6}]
+    assert 400 < len(places) < 600  # each hyper-parameter as often as the others
+    assert stats.kstest(places, stats.norm(0.5, 0.15).cdf).pvalue > 0.01
+
+
+def test_chains_of_blocks_halve_the_image_once_a_block_and_end_in_one_connected_layer() -> None:
+    space: Any = open_benchmark("synthetic-cnn").space
+    chains = Chains(space)
+    named: dict[str, Any] = {h.name: h for h in chains.hyperparameters}
+    assert named["blocks"].values == (1, 2, 3)  # the networks there halve the image twice
+    assert named["layers1"].values == (1, 2, 3, 4)
+    values = {"blocks": 2, "fc": 64, "layers1": 1, "kind1": 2, "units1": 16}
+    values |= {"layers2": 1, "kind2": 0, "units2": 32, "halving2": 2}
+    values |= {"layers3": 2, "kind3": 0, "units3": 128, "halving3": 0}
+    graph = chains.at([values[h.name] for h in chains.hyperparameters])
+    assert graph.labels == (
+        "ip", "conv5", "conv5", "conv3", "conv3", "max-pool", "conv3", "conv3", "conv3", "fc", "softmax", "op",
+    )  # fmt: skip
+    assert [graph.stride(v) for v in (1, 2, 3, 4, 6, 7, 8)] == [1, 1, 2, 1, 1, 1, 1]
+    assert [graph.units[v] for v in (1, 2, 3, 4, 6, 7, 8, 9)] == [16, 16, 32, 32, 128, 128, 128, 64]
+
+
+@pytest.mark.parametrize(
+    ("layers", "depths"), [((5, 60), (2, 3, 4, 5, 6, 7, 8)), ((0, 6), (1, 2, 3)), ((13, 60), (10,))]
+)
+def test_perceptrons_have_two_to_eight_hidden_layers_within_the_bounds(
+    layers: tuple[int, int], depths: tuple[int, ...]
+) -> None:
+    chains = Chains(NetworkSpace("mlp-reg", Bounds(layers=layers, units=(8, 100)), []))
+    first, units, *_ = chains.hyperparameters
+    assert isinstance(first, Ordinal) and first.values == depths
+    assert units == Integer("units1", 8, 100, log=True)
+    assert len(chains.hyperparameters) == 1 + 2 * depths[-1]
+    values: list[Any] = [0]
+    for i in range(depths[-1]):
+        values += [10 + i, i % 7] if i < depths[0] else [None, None]
+    graph = chains.at(values)
+    assert graph.labels[0] == "ip" and graph.labels[-2:] == ("linear", "op")
+    assert list(graph.units[1:-2]) == [10 + i for i in range(depths[0])]

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from nasbench.cli.commands.status import follow
+from nasbench.cli.commands.status import under_way as shown
+from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.under_way import described
 from nasbench.cli.layout import filled, in_columns, prose
 from nasbench.results import Store
 from nasbench.results.store.journal import Journal, Record
+from nasbench.results.store.status import status as status_of
 from nasbench.results.store.under_way import under_way
 from tests.conftest import Printed
 from tests.results.conftest import FACTS, SETTING, begin, make_run, make_setup
@@ -44,6 +47,48 @@ def test_what_is_under_way_is_shown_until_nothing_is_missing(
         "47.0 min left"
     ) in first
     assert "partial" not in second
+
+
+def test_the_time_that_is_left_is_that_of_the_pace_since_the_watching_began(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of ten runs are there at first; then come two in the first minute, and four in the second."""
+    store = Store.create(tmp_path / "s")
+    setup = make_setup("a")
+    store.save_plan("c", [(setup, list(range(10)))], {})
+    store.commit(setup, [make_run(seed, [1.0]) for seed in range(2)], FACTS)
+    times, added = iter([0.0, 0.0, 60.0, 120.0, 180.0]), iter([range(2, 4), range(4, 8), range(8, 10)])
+
+    def pause(_: float) -> None:
+        store.commit(setup, [make_run(seed, [1.0]) for seed in next(added)], FACTS)
+
+    follow(store, pause, lambda: next(times))
+    lines = [line for line in capsys.readouterr().out.splitlines() if " of 10 runs" in line]
+    assert lines == [
+        "2 of 10 runs (partial)",
+        "4 of 10 runs (partial); about 3.0 min left",
+        "8 of 10 runs (partial); about 40 s left",
+        "10 of 10 runs",
+    ]
+
+
+def test_runs_under_way_are_those_that_are_missing_and_have_a_journal(tmp_path: Path) -> None:
+    """The journal of a stored run may have been left behind; what has none has not begun. Lines are at most 24."""
+    store = Store.create(tmp_path / "s")
+    one, other = make_setup("a"), make_setup("b")
+    store.save_plan("c", [(one, [0, 1, 2]), (other, list(range(30)))], {})
+    store.commit(one, [make_run(0, [1.0])], FACTS)
+    for seed in (0, 2):
+        begin(store, one, seed, [4.0])
+    for seed in range(26):
+        begin(store, other, seed, [4.0])
+    text = shown(store, status_of(store, is_current))
+    assert [line.split() for line in text.splitlines()[1:3]] == [["a", "1/3", "1"], ["b", "0/30", "26"]]
+    lines = [line for line in text.splitlines() if "seed" in line]
+    assert lines[0].startswith("a on toy, none, seed 2 (partial): 1 of 3 evaluations")
+    assert sum(line.startswith("a on") for line in lines) == 1
+    assert len(lines) == 24
+    assert text.endswith("… and 3 more")
 
 
 def test_watching_what_is_finished_ends_at_once(nasbench: Command, small_store: Store) -> None:

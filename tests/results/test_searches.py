@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -96,6 +96,29 @@ def test_a_run_whose_log_is_damaged_is_missing_and_said_to_be(store: Store) -> N
     (f,) = store.fragments()
     assert store.search_log(f, 1) is not None
     assert len(list((store.folder / "_aside").iterdir())) == 2  # the fragment, and the log
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (Path.unlink, "it is missing"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"x"), "its bytes do not match the digest"),
+        (lambda path: (path.unlink(), path.mkdir()), "not a regular file"),
+    ],
+)
+def test_who_writes_to_a_store_is_told_first_which_logs_are_damaged(
+    damage: Callable[[Path], object], reason: str, store: Store
+) -> None:
+    """Else a command would find the run there, and leave it."""
+    setup = make_setup("zo-darts")
+    store.commit(setup, [replace(make_run(s, [3.0]), log=log([1, 0, 0, 0, 0])) for s in (0, 1)], FACTS)
+    damage(store.folder / "_searches" / f"{setup.run_id(0)}.parquet")
+    again = Store.create(store.folder)
+    assert list(again.runs()[setup.id]) == [1]
+    (notice,) = again.notices
+    assert "seed 0, is damaged: " in notice and reason in notice
+    again.commit(setup, [replace(make_run(0, [3.0]), log=log([1, 0, 0, 0, 0]))], FACTS)
+    assert not Store.create(store.folder).notices
 
 
 def test_logs_go_aside_with_their_runs(store: Store) -> None:

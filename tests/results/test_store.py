@@ -215,3 +215,16 @@ def test_the_hash_of_contents_sees_setups_settings_failures_and_logs(tmp_path: P
         store.commit(setup, [trajectory], FACTS)
         hashes[name] = content_hash(store)
     assert len(set(hashes.values())) == len(kinds), hashes
+
+
+def test_a_run_whose_log_is_damaged_does_not_count_and_the_runs_beside_it_do(tmp_path: Path) -> None:
+    """Runs of different lengths: the rows of those behind it are still their own."""
+    values = [5.0], [4.0, 3.0, 2.0], [7.0, 6.0]
+    runs = [replace(make_run(seed, v), log=logged(float(seed)).log) for seed, v in enumerate(values)]
+    for lost in range(3):
+        whole, others = (Store.create(tmp_path / f"{name}{lost}") for name in ("whole", "others"))
+        whole.commit(make_setup(), runs, FACTS)
+        others.commit(make_setup(), [run for run in runs if run.seed != lost], FACTS)
+        log = whole.folder / "_searches" / f"{make_setup().run_id(lost)}.parquet"
+        log.write_bytes(log.read_bytes()[:-1])
+        assert content_hash(whole) == content_hash(others)
