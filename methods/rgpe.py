@@ -197,7 +197,6 @@ def ranking_weights(losses: NDArray[np.int64]) -> Array:
     A process whose median loss is above the 95 % quantile of the last one's (the task's own) weighs nothing.
     """
     kept = np.median(losses, axis=1) <= np.quantile(losses[-1], _DILUTION)
-    kept[-1] = True
     least = np.where(kept[:, None], losses, np.inf)
     winners = least == least.min(axis=0)
     weights: Array = (winners / winners.sum(axis=0)).mean(axis=1)
