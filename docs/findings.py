@@ -49,6 +49,7 @@ VIEWS = {
 TABLES = {
     "looked-up.csv": ("looked_up",),
     "looked-up-pairs.csv": ("looked_up", "--pairs"),
+    "looked-up-apart.csv": ("looked_up", "--apart"),
     "looked-up-own.csv": ("looked_up", "--own", "benchmarks/tabular/parts/organa-pilot.csv"),
     "pending.csv": ("pending",),
     "optuna.csv": ("pending", "--optuna"),
@@ -90,7 +91,8 @@ def _keep(suite: str, name: str, protocol: str) -> None:
         kinds.write(into)
     for file, (example, *options) in TABLES.items():
         if f"{suite}/{file}" in named():
-            command = [sys.executable, "-m", f"examples.{example}", f"runs/{suite}", *options]
+            stores = [f"runs/{path.name}" for path in (ROOT / "runs").glob(f"{suite}-on-*")]  # of other processors
+            command = [sys.executable, "-m", f"examples.{example}", f"runs/{suite}", *sorted(stores), *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
             (into / file).write_text(table, encoding="utf-8")
 

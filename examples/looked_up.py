@@ -2,6 +2,8 @@
 
     python -m examples.looked_up runs/learns          # prints CSV
     python -m examples.looked_up runs/learns --pairs  # of each search beside what it must beat, on the first table
+    python -m examples.looked_up runs/learns runs/learns-on-xeon          # of searches made on two processors
+    python -m examples.looked_up runs/learns runs/learns-on-xeon --apart  # and each processor by itself
     python -m examples.looked_up runs/learns --own FILE.csv  # by trainings on the same images (`nasbench tabulate`)
 
 For each method with five runs and for each table: the mean over seeds of the expected percentile of a cell (0 is best),
@@ -120,18 +122,31 @@ def final_probabilities(log: pd.DataFrame, operations: tuple[str, ...]) -> dict[
     }
 
 
-def scored(store: Path, tables: Sequence[str]) -> dict[str, pd.Series]:
-    """The score of each run in each table, indexed by method and seed; methods with five runs or more."""
-    runs = pd.read_parquet(store, columns=["method", "seed", "bench", "configuration"])
-    log, scores = _log(store), {}
+def scored(stores: Sequence[Path], tables: Sequence[str]) -> dict[str, pd.Series]:
+    """The score of each seed in each table, indexed by method and seed; methods with five seeds or more.
+
+    A seed that several stores have, for its search was made on several processors, scores the mean of its searches.
+    """
+    scores = {}
     for table in tables:
-        truth = Truth(_images(store), table)
-        exact = {run: truth.expected(found) for run, found in final_probabilities(log, truth.logged).items()}
-        percentiles = runs.assign(value=[truth.of(text) for text in runs["configuration"]])
-        drawn = percentiles.groupby(["method", "seed"])["value"].mean()
-        of_runs = pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
-        scores[table] = of_runs[of_runs.groupby(level=0).transform("size") >= FEWEST]
+        of_seeds = _mean_of([_of_runs(store, Truth(_images(store), table)) for store in stores])
+        scores[table] = of_seeds[of_seeds.groupby(level=0).transform("size") >= FEWEST]
     return scores
+
+
+def _of_runs(store: Path, truth: Truth) -> pd.Series:
+    """The score of each run of a store, indexed by method and seed."""
+    runs = pd.read_parquet(store, columns=["method", "seed", "configuration"])
+    exact = {run: truth.expected(found) for run, found in final_probabilities(_log(store), truth.logged).items()}
+    percentiles = runs.assign(value=[truth.of(text) for text in runs["configuration"]])
+    drawn = percentiles.groupby(["method", "seed"])["value"].mean()
+    return pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
+
+
+def _mean_of(found: Sequence[pd.Series]) -> pd.Series:
+    """The mean over stores, by method and seed, of what all of them have."""
+    together: pd.Series = pd.concat(found, axis=1, join="inner").mean(axis=1)
+    return together
 
 
 def uniform(images: str, table: str) -> float:
@@ -140,47 +155,67 @@ def uniform(images: str, table: str) -> float:
     return truth.expected(np.full((len(EDGES), len(truth.operations)), 1 / len(truth.operations)))
 
 
-def summary(store: Path) -> pd.DataFrame:
+def summary(stores: Sequence[Path]) -> pd.DataFrame:
     """One row per method, and one for the uniform distribution: for each table `mean (low to high)`."""
     columns, tests = {}, {}
-    for table, scores in scored(store, TABLES).items():
-        chance = uniform(_images(store), table)
+    for table, scores in scored(stores, TABLES).items():
+        chance = uniform(_images(stores[0]), table)
         told = scores.groupby(level=0).apply(_told)
         columns[table] = pd.concat([pd.Series({"uniform": f"{chance:.2f}"}), told])
         tests[table] = {m: stats.ttest_1samp(own, chance).pvalue for m, own in scores.groupby(level=0)}
     first = tests[TABLES[0]]
-    columns |= _directions(store)
+    columns |= _directions(stores)
     columns["p"] = pd.Series(dict(zip(first, map(p_value, holm(np.array(list(first.values())))), strict=True)))
     table = pd.DataFrame(columns).fillna("-").loc[list(columns[TABLES[0]].index)]
-    return table.rename(index=Store.open(store).wishes().get("labels", {}))
+    return table.rename(index=_labels(stores))
 
 
-def _directions(store: Path) -> dict[str, pd.Series]:
+def _directions(stores: Sequence[Path]) -> dict[str, pd.Series]:
     """How the probabilities of a search rank cells, and where its most probable cell stands, by method."""
-    truth = Truth(_images(store), TABLES[0])
-    ends = _ends(store, truth)
-    found = {
-        "ρ": pd.Series({run: truth.correlation(p) for run, p in ends.items()}),
-        "most probable": pd.Series({run: truth.most_likely(p) for run, p in ends.items()}),
+    truth = Truth(_images(stores[0]), TABLES[0])
+    ends = [_ends(store, truth) for store in stores]
+    found = {"ρ": truth.correlation, "most probable": truth.most_likely}
+    return {
+        name: _mean_of([pd.Series({run: of(p) for run, p in own.items()}) for own in ends])
+        .groupby(level=0)
+        .apply(_told)
+        for name, of in found.items()
     }
-    return {name: values.groupby(level=0).apply(_told) for name, values in found.items()}
 
 
-def own(store: Path, trained: Path) -> pd.DataFrame:
+def apart(stores: Sequence[Path]) -> pd.DataFrame:
+    """One row per method: of each store alone `mean (low to high)` in the first table, and p after its correction."""
+    columns: dict[str, pd.Series] = {}
+    for store in stores:
+        scores, chance = scored([store], TABLES[:1])[TABLES[0]], uniform(_images(store), TABLES[0])
+        tests = {method: stats.ttest_1samp(own, chance).pvalue for method, own in scores.groupby(level=0)}
+        corrected = map(p_value, holm(np.array(list(tests.values()))))
+        columns[store.name] = scores.groupby(level=0).apply(_told)
+        columns[f"p of {store.name}"] = pd.Series(dict(zip(tests, corrected, strict=True)))
+    return pd.DataFrame(columns).rename(index=_labels(stores))
+
+
+def own(stores: Sequence[Path], trained: Path) -> pd.DataFrame:
     """How probabilities rank a sample of trained networks: `mean (low to high)` over seeds, and Spearman's ρ alone."""
-    truth = Truth(_images(store), TABLES[0])
+    truth = Truth(_images(stores[0]), TABLES[0])
     _, errors = read(trained, "val-error")
     choices = np.array([[truth.operations.index(name) for name in network] for network in errors.index])
-    found = {run: agreement(p, choices, errors.mean(axis=1).to_numpy()) for run, p in _ends(store, truth).items()}
-    table = pd.DataFrame({"ρ": pd.Series(found).groupby(level=0).apply(_told)}).assign(networks=len(errors))
-    return table.rename(index=Store.open(store).wishes().get("labels", {}))
+    trained_errors = errors.mean(axis=1).to_numpy()
+    found = _mean_of(
+        [
+            pd.Series({run: agreement(p, choices, trained_errors) for run, p in _ends(store, truth).items()})
+            for store in stores
+        ]
+    )
+    table = pd.DataFrame({"ρ": found.groupby(level=0).apply(_told)}).assign(networks=len(errors))
+    return table.rename(index=_labels(stores))
 
 
-def pairs(store: Path) -> pd.DataFrame:
-    """What `beside` says of a store's runs, by the first table."""
-    scores = scored(store, TABLES[:1])[TABLES[0]].unstack()
-    labels = Store.open(store).wishes().get("labels", {})
-    table = beside(scores, uniform(_images(store), TABLES[0]))
+def pairs(stores: Sequence[Path]) -> pd.DataFrame:
+    """What `beside` says of the stores' runs, by the first table."""
+    scores = scored(stores, TABLES[:1])[TABLES[0]].unstack()
+    labels = _labels(stores)
+    table = beside(scores, uniform(_images(stores[0]), TABLES[0]))
     return table.replace({"against": labels}).rename(index=labels)
 
 
@@ -232,6 +267,11 @@ def _log(store: Path) -> pd.DataFrame:
     return pd.read_parquet(store / "_searches", columns=columns)
 
 
+def _labels(stores: Sequence[Path]) -> dict[str, str]:
+    labels: dict[str, str] = Store.open(stores[0]).wishes().get("labels", {})
+    return labels
+
+
 def _images(store: Path) -> str:
     return str(pd.read_parquet(store, columns=["bench"])["bench"].iloc[0]).split(":")[1]
 
@@ -244,11 +284,13 @@ def _told(runs: pd.Series) -> str:
 def main() -> None:
     """Prints the table that the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store", type=Path)
+    parser.add_argument("stores", type=Path, nargs="+", metavar="STORE")
     parser.add_argument("--pairs", action="store_true", help="each search beside what it must beat")
+    parser.add_argument("--apart", action="store_true", help="each store by itself")
     parser.add_argument("--own", type=Path, metavar="FILE.csv", help="by trained networks")
     asked = parser.parse_args()
-    table = own(asked.store, asked.own) if asked.own else (pairs if asked.pairs else summary)(asked.store)
+    wanted = pairs if asked.pairs else apart if asked.apart else summary
+    table = own(asked.stores, asked.own) if asked.own else wanted(asked.stores)
     print(table.to_csv(index_label="method"), end="")
 
 
