@@ -129,7 +129,7 @@ def scored(stores: Sequence[Path], tables: Sequence[str]) -> dict[str, pd.Series
     """
     scores = {}
     for table in tables:
-        of_seeds = _mean_of([_of_runs(store, Truth(_images(store), table)) for store in stores])
+        of_seeds = mean_of([_of_runs(store, Truth(_images(store), table)) for store in stores])
         scores[table] = of_seeds[of_seeds.groupby(level=0).transform("size") >= FEWEST]
     return scores
 
@@ -143,7 +143,7 @@ def _of_runs(store: Path, truth: Truth) -> pd.Series:
     return pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
 
 
-def _mean_of(found: Sequence[pd.Series]) -> pd.Series:
+def mean_of(found: Sequence[pd.Series]) -> pd.Series:
     """The mean over stores, by method and seed, of what all of them have."""
     together: pd.Series = pd.concat(found, axis=1, join="inner").mean(axis=1)
     return together
@@ -176,9 +176,7 @@ def _directions(stores: Sequence[Path]) -> dict[str, pd.Series]:
     ends = [_ends(store, truth) for store in stores]
     found = {"ρ": truth.correlation, "most probable": truth.most_likely}
     return {
-        name: _mean_of([pd.Series({run: of(p) for run, p in own.items()}) for own in ends])
-        .groupby(level=0)
-        .apply(_told)
+        name: mean_of([pd.Series({run: of(p) for run, p in own.items()}) for own in ends]).groupby(level=0).apply(_told)
         for name, of in found.items()
     }
 
@@ -201,7 +199,7 @@ def own(stores: Sequence[Path], trained: Path) -> pd.DataFrame:
     _, errors = read(trained, "val-error")
     choices = np.array([[truth.operations.index(name) for name in network] for network in errors.index])
     trained_errors = errors.mean(axis=1).to_numpy()
-    found = _mean_of(
+    found = mean_of(
         [
             pd.Series({run: agreement(p, choices, trained_errors) for run, p in _ends(store, truth).items()})
             for store in stores

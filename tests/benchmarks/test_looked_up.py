@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from examples.looked_up import EDGES, Truth, beside, final_probabilities
+from examples.looked_up import EDGES, Truth, beside, final_probabilities, mean_of
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images import LookUp
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
@@ -119,3 +119,10 @@ def _holm(ps: list[float], own: float) -> float:
     """Holm's p of one of several hypotheses, by his definition."""
     ranked = sorted(ps)
     return max(min(1.0, (len(ps) - i) * p) for i, p in enumerate(ranked) if p <= own)
+
+
+def test_a_seed_that_was_searched_on_two_processors_scores_the_mean_of_both() -> None:
+    one = pd.Series({("a", 0): 1.0, ("a", 1): 3.0, ("b", 0): 7.0})
+    other = pd.Series({("b", 0): 9.0, ("a", 0): 2.0})
+    assert mean_of([one, other]).to_dict() == {("a", 0): 1.5, ("b", 0): 8.0}
+    assert mean_of([one]).to_dict() == one.to_dict()
