@@ -6,6 +6,8 @@
     python -m examples.looked_up runs/learns runs/learns-on-xeon --apart  # and each processor by itself
     python -m examples.looked_up runs/learns --own FILE.csv  # by trainings on the same images (`nasbench tabulate`)
 
+Of several stores, whose searches were made on several processors, a seed scores the mean of its searches.
+
 For each method with five runs and for each table: the mean over seeds of the expected percentile of a cell (0 is best),
 with a 95 % t interval over seeds. Of a search by probabilities the expectation is exact: over all cells with a path,
 under the search's final probabilities. Of other methods it is the mean over the draws of the run. The last column is
