@@ -262,7 +262,8 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
         def require_same(level: Level, left: str) -> None:
             kept, whole = (answer(benchmark, configuration, seed, level, place) for place in (state, None))
             one, other = _decided(benchmark, kept), _decided(benchmark, whole)
-            what = f"{benchmark.space.to_json(configuration)} scores {one} at level {level} after {left}"
+            why = f" ({kept.reason})" if kept.status == "failed" else ""
+            what = f"{benchmark.space.to_json(configuration)} scores {one}{why} at level {level} after {left}"
             require(
                 same(one, other) and kept.status == whole.status,
                 f"{what}, and {other} without one: `nasbench.benchmarks.state` keeps files safely",

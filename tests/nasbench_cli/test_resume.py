@@ -46,7 +46,7 @@ STOPPED = b"nasbench: stopped; what was stored is kept, and the same command con
 
 def not_of_tables(errors: bytes) -> list[bytes]:
     """The lines but those that say, once per machine, that a table is converted."""
-    return [line for line in errors.splitlines() if not line.startswith(b"notice: converting ")]
+    return [line for line in errors.splitlines() if line and not line.startswith(b"notice: converting ")]
 
 
 def start(suite: Path, store: Path, jobs: int, **environment: str) -> subprocess.Popen[bytes]:
