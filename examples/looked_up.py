@@ -129,17 +129,23 @@ def scored(stores: Sequence[Path], tables: Sequence[str]) -> dict[str, pd.Series
 
     A seed that several stores have, for its search was made on several processors, scores the mean of its searches.
     """
+    read = [(pd.read_parquet(store, columns=["method", "seed", "configuration"]), _log(store)) for store in stores]
     scores = {}
     for table in tables:
-        of_seeds = mean_of([_of_runs(store, Truth(_images(store), table)) for store in stores])
+        truth = Truth(_images(stores[0]), table)
+        of_seeds = mean_of([_of_runs(runs, log, truth) for runs, log in read])
         scores[table] = of_seeds[of_seeds.groupby(level=0).transform("size") >= FEWEST]
     return scores
 
 
-def _of_runs(store: Path, truth: Truth) -> pd.Series:
-    """The score of each run of a store, indexed by method and seed."""
-    runs = pd.read_parquet(store, columns=["method", "seed", "configuration"])
-    exact = {run: truth.expected(found) for run, found in final_probabilities(_log(store), truth.logged).items()}
+def _of_runs(runs: pd.DataFrame, log: pd.DataFrame, truth: Truth) -> pd.Series:
+    """The score of each run of a store, indexed by method and seed.
+
+    Args:
+        runs: all evaluations of the store.
+        log: its search log.
+    """
+    exact = {run: truth.expected(found) for run, found in final_probabilities(log, truth.logged).items()}
     percentiles = runs.assign(value=[truth.of(text) for text in runs["configuration"]])
     drawn = percentiles.groupby(["method", "seed"])["value"].mean()
     return pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
