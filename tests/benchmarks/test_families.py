@@ -305,7 +305,8 @@ def test_what_was_made_from_the_source_is_taken_from_a_folder_only(
 ) -> None:
     done = nasbench("data", "fetch", "ec-nas")
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "`nasbench data fetch ec-nas --from FOLDER` takes it from a folder of yours" in done.err
+    assert "ec-nas cannot be downloaded" in done.err
+    assert "`nasbench data fetch ec-nas --from FOLDER` takes a folder that has the files" in done.err
 
 
 def test_another_file_is_refused_in_one_sentence(nasbench: Callable[..., Printed], data: Path, tmp_path: Path) -> None:
