@@ -27,15 +27,12 @@ class Bounds:
 
     def check(self, graph: LayerGraph) -> None:
         """Raises UsageError that names the bound, if a network violates one."""
-        degrees = [0] * len(graph.labels)
-        for a, _ in graph.edges:
-            degrees[a] += 1
         units = [u for u in graph.units if u is not None] or [self.units[0]]
         measured: dict[str, tuple[float, float]] = {
             "layers": (len(graph.labels),) * 2,
             "edges": (len(graph.edges),) * 2,
             "parents": (max(map(len, graph.parents)),) * 2,
-            "children": (max(degrees),) * 2,
+            "children": (max(map(len, graph.children)),) * 2,
             "units": (min(units), max(units)),
             "weights": (graph.weights,) * 2,
         }

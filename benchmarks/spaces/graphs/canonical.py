@@ -63,9 +63,7 @@ class _Labelling:
     def __init__(self, graph: LayerGraph) -> None:
         self._edges = list(graph.edges)
         self._parents = graph.parents
-        self._children: list[list[int]] = [[] for _ in graph.labels]
-        for a, b in self._edges:
-            self._children[a].append(b)
+        self._children = graph.children
 
     def best(self, colours: Colours) -> tuple[Certificate, Colours]:
         """The smallest certificate that colours allow, and its positions."""

@@ -41,6 +41,14 @@ class LayerGraph:
         return tuple(map(tuple, parents))
 
     @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The layers that take from each layer, ascending."""
+        children: list[list[int]] = [[] for _ in self.labels]
+        for source, target in sorted(self.edges):
+            children[source].append(target)
+        return tuple(map(tuple, children))
+
+    @cached_property
     def incoming(self) -> tuple[int, ...]:
         """Channels that arrive at each layer; a sum has the channels of one of its terms."""
         if self.arriving:

@@ -192,13 +192,10 @@ def _removed(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
 def _branched(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
     """Copies a path in parallel, without some of its layers."""
     last = len(graph.labels) - 1
-    children: list[list[int]] = [[] for _ in graph.labels]
-    for a, b in sorted(graph.edges):
-        children[a].append(b)
     for start in _starts(graph, rng, 2 * len(graph.labels), ("op", "fc", DECISIONS[graph.kind])):
         path = [start]
         while path[-1] != last and not (len(path) >= _STAY and rng.random() < _STOP):
-            following = children[path[-1]]
+            following = graph.children[path[-1]]
             path.append(following[int(rng.integers(len(following))) if len(following) > 1 else 0])
         inner = path[1:-1]
         kept = _copied(graph, inner, starts_at_input=start == 0, rng=rng)

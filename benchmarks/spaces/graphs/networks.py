@@ -90,7 +90,7 @@ def check(graph: LayerGraph) -> None:
             raise unknown(f"layer of a {graph.kind}", label, LABELS[graph.kind])
     if labels[0] != "ip" or labels[last] != "op":
         raise UsageError("the first layer is ip and the last one op, in topological order")
-    children = _children(graph)
+    children = graph.children
     for v, label in enumerate(labels):
         if v and not graph.parents[v]:
             raise UsageError(f"nothing leads to layer {v}, {label}: every layer is reached from ip")
@@ -101,7 +101,7 @@ def check(graph: LayerGraph) -> None:
         if labels[v] != decision:
             raise UsageError(f"op takes from {decision} layers only, not from layer {v}, {labels[v]}")
     for v, label in enumerate(labels):
-        if label == decision and children[v] != [last]:
+        if label == decision and children[v] != (last,):
             raise UsageError(f"layer {v}, {label}, leads to op and nowhere else")
         if label in _WITH_UNITS and not (graph.units[v] or 0) > 0:
             raise UsageError(f"layer {v}, {label}, needs one unit or more, not {graph.units[v]}")
@@ -143,14 +143,6 @@ def _check_images(graph: LayerGraph, first: Sequence[int]) -> None:
                 f"the stride of layer {v}, {label}, must be {' or '.join(map(str, allowed))}, not {stride}"
             )
     image_sizes(graph)
-
-
-def _children(graph: LayerGraph) -> list[list[int]]:
-    """The children of each layer, in any order."""
-    children: list[list[int]] = [[] for _ in graph.labels]
-    for a, b in graph.edges:
-        children[a].append(b)
-    return children
 
 
 def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[int]:
