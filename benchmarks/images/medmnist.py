@@ -70,8 +70,8 @@ def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
         fetched(data.url, whole, partial(_check_download, data), progress)
     except FAILURES as error:
         raise UsageError(
-            f"{data.name} cannot be fetched from {data.url}: {why(error)}; the part so far is kept: run the command "
-            f"again, or put {data.file} into {folder} yourself"
+            f"{data.name} cannot be fetched from {data.url}: {why(error)}; run the command again, which goes on "
+            f"where it stopped, or put {data.file} into {folder} yourself"
         ) from None
     return whole
 

@@ -77,6 +77,8 @@ def run(
 def died(setup: Setup, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:
     """The trajectory of a run whose process died: the evaluations that are known, and a failed row with the reason."""
     now, metrics = _text(datetime.now(UTC)), len(setup.metrics)
+    if setup.objectives:  # a journal has the best of the first one there, and shares of a hypervolume are not known
+        rows = [row._replace(incumbent=math.nan) for row in rows]
     closing = _closing(rows, max((row.finished for row in rows), default=0.0), reason, metrics)
     return Trajectory(seed, to_columns([*rows, closing], metrics), reason, now, now)
 

@@ -11,6 +11,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -357,6 +358,8 @@ def test_of_a_run_whose_process_died_its_journal_is_kept_with_the_reason() -> No
     row = last_row(trajectory)
     assert NOTHING.items() <= row.items()
     assert (row["evaluation"], row["started"], row["finished"], row["reason"]) == (3, 2, 2, "an ask took too long")
+    several = runner.died(replace(setup, objectives=("loss", "size")), 3, "an ask took too long", evaluations)
+    assert np.isnan(several.columns["incumbent"]).all()  # as of a run whose method failed
 
 
 @pytest.mark.parametrize("then", ["raises another error", "goes on"])
