@@ -63,6 +63,14 @@ class Packed(NamedTuple):
     """Centre of the prior of a numerical hyper-parameter."""
     spread: Array
     """Width of the prior of a numerical hyper-parameter."""
+    grain: Array
+    """What a point is rounded to: 0 nothing, 1 a whole number, 2 a whole number on a log scale, 3 a value of a list."""
+    ends: Array
+    """Both ends of the range of a continuous hyper-parameter, on the scale where distances are measured; (D, 2)."""
+    middles: Array
+    """Places half-way between the neighbouring values of lists."""
+    middles_at: Array
+    """Where those of each hyper-parameter begin in `middles`, and the end; shape (D + 1,)."""
 
 
 @njit(cache=True)
@@ -471,7 +479,7 @@ def suggest(
         good = np.flatnonzero(groups[m] == 1)
         to = at_levels[:, part], at_points[:, part]
         draw(dims, levels, points, good, fitted[m], joint, rng, to, weights if m == 0 else _UNWEIGHTED)
-    kept = contenders(levels, points, evaluated, barred_at, at_levels, at_points)
+    kept = contenders(dims, levels, points, evaluated, barred_at, at_levels, at_points)
     at_levels, at_points = at_levels[:, kept], at_points[:, kept]
     scores = _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points, weights)
     best = first_of_best(scores)
@@ -490,18 +498,19 @@ def first_of_best(scores: Array) -> int:
 
 @njit(cache=True)
 def contenders(
-    levels: Array, points: Array, evaluated: Array, barred_at: int, at_levels: Array, at_points: Array
+    dims: Packed, levels: Array, points: Array, evaluated: Array, barred_at: int, at_levels: Array, at_points: Array
 ) -> Array:
     """Indices of the candidates worth scoring, ascending: no duplicates, and none evaluated `barred_at` times or more.
 
     If all candidates are barred, all are kept. Dropping duplicates changes no result: the first of equal scores wins.
+    Points that are rounded to one value are no duplicates (their scores differ), but evaluations of one configuration.
 
     Args:
         evaluated: whether each observation is an evaluation, shape (N,).
         barred_at: number of evaluations that bar a candidate; 0 bars none.
     """
-    known = fingerprints(levels[:, : len(evaluated)], points)[evaluated]
-    drawn = fingerprints(at_levels, at_points)
+    known = fingerprints(levels[:, : len(evaluated)], rounded(dims, points[:, : len(evaluated)]))[evaluated]
+    drawn, meant = fingerprints(at_levels, at_points), fingerprints(at_levels, rounded(dims, at_points))
     first, allowed = np.zeros(len(drawn), np.bool_), np.zeros(len(drawn), np.bool_)
     for s in range(len(drawn)):
         duplicate, times = False, 0
@@ -510,9 +519,29 @@ def contenders(
         if duplicate:
             continue
         for j in range(len(known)):
-            times += known[j] == drawn[s]
+            times += known[j] == meant[s]
         first[s], allowed[s] = True, barred_at == 0 or times < barred_at
     return np.flatnonzero(allowed if allowed.any() else first)
+
+
+@njit(cache=True)
+def rounded(dims: Packed, points: Array) -> Array:
+    """Points, with the value's number in place of each that is rounded to a value: itself if whole, or its place."""
+    if not dims.grain.any():
+        return points
+    numbers = points.copy()
+    for d in np.flatnonzero(dims.grain):
+        middles = dims.middles[dims.middles_at[d] : dims.middles_at[d + 1]]
+        low, high = dims.ends[d]
+        for j in range(points.shape[1]):
+            place = low + points[d, j] * (high - low)
+            if math.isnan(place):
+                continue
+            if dims.grain[d] == 3:
+                numbers[d, j] = np.searchsorted(middles, place)
+            else:
+                numbers[d, j] = np.rint(math.exp(place) if dims.grain[d] == 2 else place)
+    return numbers
 
 
 @njit(cache=True)

@@ -89,6 +89,7 @@ class Dimensions:
                 masses = np.array(shares(h))
             prior[offsets[d] : offsets[d] + k] = masses
             tables[part].reshape(k, k + 1)[:, k] = masses
+        middles = [_middles(h, z) for h, z in zip(hyperparameters, self._levels, strict=True)]
         self.packed = Packed(
             sizes=sizes,
             offsets=offsets,
@@ -106,6 +107,10 @@ class Dimensions:
             vanishing=vanishing,
             middle=middle,
             spread=spread,
+            grain=np.array([_grain(h, z) for h, z in zip(hyperparameters, self._levels, strict=True)]),
+            ends=np.array(ranges, dtype=float),
+            middles=np.concatenate([np.zeros(0), *middles]),
+            middles_at=np.concatenate([[0], np.cumsum([len(part) for part in middles])]).astype(np.int64),
         )
 
     def __len__(self) -> int:
@@ -195,6 +200,20 @@ def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
     half = 0.5 if isinstance(h, Integer) else 0.0  # an integer's cell holds the reals that round to it
     assert isinstance(h, Float | Integer)
     return _scale(h, h.low - half), _scale(h, h.high + half)
+
+
+def _grain(h: Hyperparameter, z: Array | None) -> int:
+    """What a point is rounded to, see `Packed.grain`."""
+    if z is not None or isinstance(h, Float):
+        return 0
+    return 1 + h.log if isinstance(h, Integer) else 3
+
+
+def _middles(h: Hyperparameter, z: Array | None) -> Array:
+    """Places half-way between the neighbours of an ordinal that is treated as continuous; none of others."""
+    if z is not None or not isinstance(h, Ordinal):
+        return np.zeros(0)
+    return _borders(np.array([_scale(h, value) for value in h.values]))[1:-1]
 
 
 def _narrowest(h: Hyperparameter) -> float:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import ndimage
 
 from examples import ctpe_figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, abilities, parse_constraints
-from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE
@@ -117,6 +118,19 @@ def test_a_configuration_is_proposed_again_only_as_evaluations_accumulate() -> N
         assert amended[10:n].count(best) <= evaluations_that_bar(n)
     assert amended[10:].count(best) == evaluations_that_bar(200) - 1  # one more was told at the beginning
     assert paper[10:].count(best) > 50
+
+
+@pytest.mark.parametrize(
+    "number", [Ordinal("n", tuple(range(99))), Ordinal("n", tuple(2.0**i for i in range(99)), log=True)]
+)
+def test_numbers_of_many_values_are_proposed_as_rarely_again_as_those_of_few(number: Ordinal) -> None:
+    space = GridSpace([number])
+    method, asked = TPE(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0)), list[Any]()
+    for _ in range(60):
+        asked.append(method.ask())
+        method.tell(Observation(asked[-1], Evaluation({"loss": abs(asked[-1][0] - 20.0)}, 1.0), True))
+    assert len({*asked}) > 50  # a few times all candidates are barred
+    assert (20,) in asked
 
 
 @pytest.mark.parametrize("bounds", [(), (UPPER,)])

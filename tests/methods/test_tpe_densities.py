@@ -272,13 +272,40 @@ def test_candidates_evaluated_often_enough_and_duplicates_are_not_scored(barred_
         for places in ([a, b, a, c], [b, a, c, a, d])
     )
     evaluated = np.array([True, True, True, False])
-    assert compiled.contenders(*observed, evaluated, barred_at, *drawn).tolist() == kept
+    assert compiled.contenders(dims.packed, *observed, evaluated, barred_at, *drawn).tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("number", "evaluated", "same", "other"),
+    [
+        (Integer("n", 0, 99), 50, 50.4, 50.6),
+        (Integer("n", 1, 1000, log=True), 2, 2.4, 2.6),
+        (Ordinal("n", tuple(range(0, 200, 2))), 25, 50.9, 51.1),  # the value 50 is the 25th
+        (Ordinal("n", tuple(2**i for i in range(40)), log=True), 3, 11.2, 11.4),  # half-way from 8 to 16 lies 11.31
+    ],
+)
+def test_a_candidate_between_values_is_barred_with_the_value_that_it_is_rounded_to(
+    number: Hyperparameter, evaluated: int, same: float, other: float
+) -> None:
+    dims = Dimensions([number, Categorical("x", (0, 1))], [None] * 2)
+    low, high = dims.packed.ends[0]
+    places = [((math.log(x) if number.log else x) - low) / (high - low) for x in (same, other)]  # type: ignore[union-attr]
+    levels, points = (np.array(part)[:, None] for part in dims.pack([evaluated, 1]))
+    drawn = np.array([[0, 0, 0], [1, 0, 1]], np.int32), np.array([[places[0], *places], [math.nan] * 3])
+    for point, n in zip(places, (evaluated, evaluated + 1), strict=True):
+        assert dims.unpack(np.array([0, 1]), np.array([point, math.nan])) == [n, 1]
+    assert compiled.contenders(dims.packed, levels, points, np.array([True]), 1, *drawn).tolist() == [1, 2]
+    two = drawn[0][:, [0, 0]], np.array([[places[0], points[0, 0]], [math.nan] * 2])  # two points of one value
+    assert compiled.contenders(dims.packed, levels, points, np.array([True]), 2, *two).tolist() == [0, 1]
 
 
 def test_where_all_candidates_are_barred_none_is() -> None:
     dims = Dimensions([Categorical("x", (0, 1))], [None])
     levels, points = (np.array(part).T.copy() for part in zip(*map(dims.pack, ([0], [1])), strict=True))
-    assert compiled.contenders(levels, points, np.array([True, True]), 1, levels, points).tolist() == [0, 1]
+    assert compiled.contenders(dims.packed, levels, points, np.array([True, True]), 1, levels, points).tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_continuous_candidates_follow_their_density() -> None:
