@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,18 +36,12 @@ class LayerGraph:
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
         """The inputs of each layer, ascending."""
-        parents: list[list[int]] = [[] for _ in self.labels]
-        for source, target in sorted(self.edges):
-            parents[target].append(source)
-        return tuple(map(tuple, parents))
+        return self._grouped((target, source) for source, target in self.edges)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The layers that take from each layer, ascending."""
-        children: list[list[int]] = [[] for _ in self.labels]
-        for source, target in sorted(self.edges):
-            children[source].append(target)
-        return tuple(map(tuple, children))
+        return self._grouped(self.edges)
 
     @cached_property
     def incoming(self) -> tuple[int, ...]:
@@ -66,3 +61,10 @@ class LayerGraph:
     def weights(self) -> int:
         """Approximate number of weights: incoming channels times units, summed over all layers."""
         return sum(i * u for i, u in zip(self.incoming, self.units, strict=True) if u is not None)
+
+    def _grouped(self, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+        """The second layers of pairs, ascending, for each layer as the first."""
+        groups: list[list[int]] = [[] for _ in self.labels]
+        for first, second in sorted(pairs):
+            groups[first].append(second)
+        return tuple(map(tuple, groups))
