@@ -24,6 +24,7 @@ _SQRT2PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 MOST_COMBINATIONS = 64
 """Largest number of combinations of levels in a block of hyper-parameters; absence counts as a level."""
+EXACT, WHOLE, LOG_WHOLE, LISTED = range(4)
 _UNWEIGHTED = np.zeros(0)
 _CHUNK = 512  # observations per pass of the hot loop: their factors fit into a core's cache
 
@@ -64,7 +65,7 @@ class Packed(NamedTuple):
     spread: Array
     """Width of the prior of a numerical hyper-parameter."""
     grain: Array
-    """What a point is rounded to: 0 nothing, 1 a whole number, 2 a whole number on a log scale, 3 a value of a list."""
+    """What a point is rounded to: nothing (`EXACT`), `WHOLE` numbers, on a log scale `LOG_WHOLE`, values `LISTED`."""
     ends: Array
     """Both ends of the range of a continuous hyper-parameter, on the scale where distances are measured; (D, 2)."""
     middles: Array
@@ -527,7 +528,7 @@ def contenders(
 @njit(cache=True)
 def rounded(dims: Packed, points: Array) -> Array:
     """Points, with the value's number in place of each that is rounded to a value: itself if whole, or its place."""
-    if not dims.grain.any():
+    if not dims.grain.any():  # all are EXACT
         return points
     numbers = points.copy()
     for d in np.flatnonzero(dims.grain):
@@ -537,10 +538,10 @@ def rounded(dims: Packed, points: Array) -> Array:
             place = low + points[d, j] * (high - low)
             if math.isnan(place):
                 continue
-            if dims.grain[d] == 3:
+            if dims.grain[d] == LISTED:
                 numbers[d, j] = np.searchsorted(middles, place)
             else:
-                numbers[d, j] = np.rint(math.exp(place) if dims.grain[d] == 2 else place)
+                numbers[d, j] = np.rint(math.exp(place) if dims.grain[d] == LOG_WHOLE else place)
     return numbers
 
 

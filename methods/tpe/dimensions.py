@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import shares
 from nasbench.methods.belief import CERTAIN, SPREAD
-from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, Packed, gaussian_masses
+from nasbench.methods.tpe.compiled import EXACT, LISTED, LOG_WHOLE, MOST_COMBINATIONS, WHOLE, Packed, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -205,8 +205,10 @@ def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
 def _grain(h: Hyperparameter, z: Array | None) -> int:
     """What a point is rounded to, see `Packed.grain`."""
     if z is not None or isinstance(h, Float):
-        return 0
-    return 1 + h.log if isinstance(h, Integer) else 3
+        return EXACT
+    if isinstance(h, Integer):
+        return LOG_WHOLE if h.log else WHOLE
+    return LISTED
 
 
 def _middles(h: Hyperparameter, z: Array | None) -> Array:

@@ -157,7 +157,7 @@ class Sampler:
             own = self._flat.coordinates(configuration)
             if not (barred_at and differ(proposed, own) and self._times_evaluated([own], evaluated)[0] >= barred_at):
                 break
-            if not (np.isfinite(points) & (self._dimensions.packed.grain == 0)).any():  # a real is never drawn again
+            if np.isnan(points).all():  # a point of a continuous hyper-parameter is hardly ever drawn again
                 self._forbidden[tuple(proposed)] = tuple(own)
             groups, evaluated = self._behind([proposed] * barred_at, OUT, groups, evaluated)
         return configuration

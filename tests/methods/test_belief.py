@@ -64,7 +64,7 @@ def test_the_density_is_that_of_scipy() -> None:
 
 
 def test_a_belief_takes_half_of_a_categorys_probability_and_deviates_by_a_quarter_of_a_numbers_range() -> None:
-    """By hand: the normal density at the mean and one deviation from it, over the probability of the range."""
+    """By hand: a normal density, divided by the probability that it gives to the range."""
 
     def mass(deviations: float) -> float:
         return 0.5 * (1 + math.erf(deviations / math.sqrt(2)))

@@ -302,10 +302,8 @@ def test_a_candidate_between_values_is_barred_with_the_value_that_it_is_rounded_
 def test_where_all_candidates_are_barred_none_is() -> None:
     dims = Dimensions([Categorical("x", (0, 1))], [None])
     levels, points = (np.array(part).T.copy() for part in zip(*map(dims.pack, ([0], [1])), strict=True))
-    assert compiled.contenders(dims.packed, levels, points, np.array([True, True]), 1, levels, points).tolist() == [
-        0,
-        1,
-    ]
+    both = np.array([True, True])
+    assert compiled.contenders(dims.packed, levels, points, both, 1, levels, points).tolist() == [0, 1]
 
 
 def test_continuous_candidates_follow_their_density() -> None:

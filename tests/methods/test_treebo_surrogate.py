@@ -88,7 +88,7 @@ def small_tree() -> Tree:
 
 
 def test_configurations_share_the_nodes_above_the_point_where_their_paths_part() -> None:
-    """By hand: each common node adds 1, and the products of its parameters, which are scaled to [0, 1]."""
+    """By hand: a node that two paths share adds 1 and the product of its parameters (scaled to [0, 1]) in both."""
     z = small_tree().points([[0, 1e-2, 3, 1], [0, 1.0, 1, 1], [1, 1e-1, None, None]]).shared
     root = np.outer([1 / 2, 1, 3 / 4], [1 / 2, 1, 3 / 4]) + 1
     u = np.outer([3 / 4, 1 / 4, 0], [3 / 4, 1 / 4, 0]) + np.array([[2, 2, 0], [2, 2, 0], [0, 0, 0]])  # 1, and the kind
