@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from scipy import stats
 
 from nasbench.benchmarks import Evaluation, Metric
-from nasbench.benchmarks.spaces import Float
+from nasbench.benchmarks.spaces import Float, Integer
 from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.graph import D, Part
 from nasbench.benchmarks.spaces.language.program import Program
@@ -69,14 +70,17 @@ def test_what_a_forbidden_combination_stands_for_is_not_repeated(spec: str) -> N
     assert not {*found[:10]} & {*found[10:]}
 
 
-def test_tpe_does_not_remember_numbers_that_are_never_drawn_again() -> None:
+@pytest.mark.parametrize("number", [Float("", 0.0, 1.0), Integer("", 0, 999)], ids=["real", "whole"])
+def test_tpe_does_not_remember_numbers_that_are_hardly_ever_drawn_again(number: Float | Integer) -> None:
     """Once all ten rows are evaluated, each ask would add ten combinations, and later asks would read them all."""
-    space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], np.random.default_rng(0).random((10, 2)))
+    rows = np.random.default_rng(0).random((10, 2)) * number.high
+    rows = rows.astype(int) if isinstance(number, Integer) else rows
+    space = listed([replace(number, name=name) for name in "xy"], rows)
     method: Any = MethodSpec.parse("tpe:initial=5").build(
         Problem(space, (Metric("loss", ""),)), np.random.default_rng(0)
     )
-    for number in range(60):
-        method.tell(Observation(method.ask(), Evaluation({"loss": float(number % 7)}, 1.0), True))
+    for told in range(60):
+        method.tell(Observation(method.ask(), Evaluation({"loss": float(told % 7)}, 1.0), True))
     assert not method._sampler._forbidden
 
 
