@@ -17,6 +17,10 @@ from nasbench.methods.tpe.compiled import EXACT, LISTED, LOG_WHOLE, MOST_COMBINA
 Array: TypeAlias = NDArray[np.float64]
 
 _TOP = 0.8  # mass of the Aitchison-Aitken kernel on the observed choice (authors' scripts)
+NARROWEST = 0.05
+"""Smallest bandwidth of a real or integer hyper-parameter as a share of its range: with the 1 % of the c-TPE authors'
+scripts a search ends in a box of a hundredth of each range (docs/ctpe.md)."""
+NARROWEST_OF_SCRIPTS = 0.01
 _MOST_LEVELS = 32  # an ordinal or integer with more is treated as continuous: tables grow with the square
 
 
@@ -36,6 +40,8 @@ class Dimensions:
             candidate is moved to the nearest level only after it has been scored (the c-TPE authors' scripts).
         vanishing: whether the smoothing of a categorical kernel vanishes as its group grows (Optuna): with n
             observations and K choices, (1 + 1/(n+1)) / (1 + K/(n+1)) on the observed choice instead of 0.8.
+        narrowest: the smallest bandwidth of a real or integer hyper-parameter, as a share of its range; that of an ordinal
+            is 1 / levels.
         belief: the place around which the prior of each hyper-parameter lies (`methods.belief`), None for the middle
             of its range; empty if there is no belief.
     """
@@ -46,6 +52,7 @@ class Dimensions:
         conditions: Sequence[Condition | None],
         continuous_log: bool = False,
         vanishing: bool = False,
+        narrowest: float = NARROWEST,
         belief: Sequence[Coordinate] = (),
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
@@ -97,7 +104,7 @@ class Dimensions:
             starts=starts,
             places=np.concatenate([np.zeros(0), *(z for z in self._levels if z is not None)]),
             borders=np.concatenate([np.zeros(0), *(_padded(e) for e in borders)]),
-            narrowest=np.array([_narrowest(h) for h in hyperparameters]),
+            narrowest=np.array([1 / len(h.values) if isinstance(h, Ordinal) else narrowest for h in hyperparameters]),
             lower=lower,
             upper=upper,
             tables=tables,
@@ -216,11 +223,6 @@ def _middles(h: Hyperparameter, z: Array | None) -> Array:
     if z is not None or not isinstance(h, Ordinal):
         return np.zeros(0)
     return _borders(np.array([_scale(h, value) for value in h.values]))[1:-1]
-
-
-def _narrowest(h: Hyperparameter) -> float:
-    """Smallest bandwidth as a share of the range: 1 / levels for an ordinal, else 1 % (authors' scripts)."""
-    return 1.0 / len(h.values) if isinstance(h, Ordinal) else 0.01
 
 
 def _aitchison_aitken(k: int) -> Array:

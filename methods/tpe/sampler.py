@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.flat import differ
 from nasbench.methods.tpe import compiled
-from nasbench.methods.tpe.dimensions import Dimensions
+from nasbench.methods.tpe.dimensions import NARROWEST, Dimensions
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
 
 _LOG = logging.getLogger("nasbench")
@@ -43,6 +43,8 @@ class Rules:
     """Whether ordinals on a log scale have densities between their levels (scripts); see `Dimensions`."""
     vanishing: bool = False
     """Whether the smoothing of categorical kernels vanishes as observations arrive (Optuna); see `Dimensions`."""
+    narrowest: float = NARROWEST
+    """Smallest bandwidth of real and integer hyper-parameters, as a share of the range; see `Dimensions`."""
 
 
 class Sampler:
@@ -54,7 +56,9 @@ class Sampler:
     """
 
     def __init__(self, flat: Flat, limits: list[float], rules: Rules, belief: Sequence[Coordinate] = ()) -> None:
-        dimensions = Dimensions(flat.hyperparameters, flat.conditions, rules.continuous_log, rules.vanishing, belief)
+        dimensions = Dimensions(
+            flat.hyperparameters, flat.conditions, rules.continuous_log, rules.vanishing, rules.narrowest, belief
+        )
         self._flat, self._dimensions, self._limits, self._rules = flat, dimensions, limits, rules
         self._n = 0
         self._levels = np.zeros((len(dimensions), 64), np.int32)

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from nasbench.benchmarks.spaces import Categorical, Choice, Condition, Coordinate, Float, Integer, Ordinal
+from nasbench.benchmarks import Metric
+from nasbench.benchmarks.spaces import (
+    Categorical,
+    Choice,
+    Condition,
+    Coordinate,
+    Float,
+    Integer,
+    Ordinal,
+    ParameterSpace,
+)
 from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
-from nasbench.methods.tpe import compiled
+from nasbench.methods import Problem
+from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled
 from nasbench.methods.tpe.dimensions import Dimensions
 
 # Densities
@@ -29,7 +41,7 @@ SPACE: list[Hyperparameter] = [
 ]
 
 
-def one(h: Hyperparameter, **options: bool) -> Dimensions:
+def one(h: Hyperparameter, **options: Any) -> Dimensions:
     return Dimensions([h], [None], **options)
 
 
@@ -379,8 +391,19 @@ def test_the_density_of_more_members_than_fit_a_chunk_is_scipys() -> None:
     assert found == pytest.approx([expected])
 
 
-def test_the_narrowest_bandwidth_is_a_hundredth_of_the_range() -> None:
-    assert one(Float("x", 0.0, 1.0)).packed.narrowest.tolist() == [0.01]
+def test_no_kernel_of_a_real_or_integer_is_narrower_than_a_twentieth_of_its_range() -> None:
+    for h in (Float("x", 0.0, 1.0), Integer("x", 1, 9), Integer("x", 1, 999, log=True)):
+        assert one(h).packed.narrowest.tolist() == [0.05]
+        assert one(h, narrowest=0.01).packed.narrowest.tolist() == [0.01]
+    assert one(Ordinal("x", (1, 2, 3, 4))).packed.narrowest.tolist() == [0.25]
+
+
+@pytest.mark.parametrize(("variant", "share"), [("amended", 0.05), ("paper", 0.01), ("scripts", 0.01)])
+@pytest.mark.parametrize("method", [TPE, NaiveCTPE, CTPE])
+def test_the_amended_variant_alone_has_the_wide_floor(method: type[TPE], variant: str, share: float) -> None:
+    space = ParameterSpace([Float("x", 0.0, 1.0)])
+    tpe = method(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0), variant=variant)
+    assert tpe._estimators()._dimensions.packed.narrowest.tolist() == [share]
 
 
 def test_up_to_thirty_two_values_are_levels() -> None:

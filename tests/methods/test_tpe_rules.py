@@ -25,8 +25,8 @@ LOOSE = Bound(SIZE, 99.0, upper=True)
 
 
 def test_each_variant_has_its_rules() -> None:
-    scripts = Rules(24, joint=False, oldest_only=True, continuous_log=True)
-    for variant, rules in (("amended", Rules(48)), ("paper", Rules(24)), ("scripts", scripts)):
+    scripts = Rules(24, joint=False, oldest_only=True, continuous_log=True, narrowest=0.01)
+    for variant, rules in (("amended", Rules(48)), ("paper", Rules(24, narrowest=0.01)), ("scripts", scripts)):
         assert CTPE(problem(UPPER), np.random.default_rng(0), variant=variant)._estimators()._rules == rules
     assert TPE(problem(UPPER), np.random.default_rng(0))._estimators()._rules == Rules(24, vanishing=True)
     assert NaiveCTPE(problem(UPPER), np.random.default_rng(0))._estimators()._rules == Rules(24, relative=False)
