@@ -40,8 +40,8 @@ class Dimensions:
             candidate is moved to the nearest level only after it has been scored (the c-TPE authors' scripts).
         vanishing: whether the smoothing of a categorical kernel vanishes as its group grows (Optuna): with n
             observations and K choices, (1 + 1/(n+1)) / (1 + K/(n+1)) on the observed choice instead of 0.8.
-        narrowest: the smallest bandwidth of a real or integer hyper-parameter, as a share of its range; that of an ordinal
-            is 1 / levels.
+        narrowest: the smallest bandwidth of a real or integer hyper-parameter, as a share of its range; an ordinal's is
+            1 / levels.
         belief: the place around which the prior of each hyper-parameter lies (`methods.belief`), None for the middle
             of its range; empty if there is no belief.
     """
