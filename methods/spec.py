@@ -50,20 +50,21 @@ class MethodSpec(Spec):
     @property
     def version(self) -> int:
         """`Method.version`, with that of the method by which it searches."""
-        return sum(method.version for method in self._methods)
+        return sum(method.version for method in self.classes)
 
     @property
     def tuned_on(self) -> tuple[str, ...]:
         """`Method.tuned_on`, with that of the method by which it searches."""
-        return tuple(sorted({space for method in self._methods for space in method.tuned_on}))
+        return tuple(sorted({space for method in self.classes for space in method.tuned_on}))
 
     @property
     def repeatable(self) -> Repeatable:
         """`Method.repeatable`, or that of the method by which it searches if that is narrower."""
-        return reduce(Repeatable.both, (method.repeatable for method in self._methods))
+        return reduce(Repeatable.both, (method.repeatable for method in self.classes))
 
     @property
-    def _methods(self) -> list[type[Method]]:
+    def classes(self) -> list[type[Method]]:
+        """The class of the method, and of the one by which it searches, if there is one."""
         return [self.method, *map(METHODS.get, self._inner)]
 
     @property

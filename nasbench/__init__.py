@@ -182,7 +182,7 @@ def run(
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "store") if store is None else Path(store)
         session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed)
-        for _ in session.compute(where):
+        for _ in session.compute(where, keep_going=True):
             pass
         _, absent = session.outcome()
         if absent:
@@ -273,6 +273,7 @@ def report(
     from nasbench.cli.engine.keys import several
     from nasbench.cli.engine.plan import is_current
     from nasbench.cli.engine.reporting import asked_report
+    from nasbench.cli.engine.sources import current_sources
     from nasbench.results.report.report import write
 
     request = asked_report(
@@ -302,7 +303,7 @@ def report(
         _check_path(store)
     opened = opened_stores(stores, several(against))
     try:
-        return write(opened, with_own_baseline(request, opened), is_current)
+        return write(opened, with_own_baseline(request, opened), is_current, current_sources())
     finally:
         _warn(opened)
 

@@ -73,7 +73,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="nasbench")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error, also of a method or a benchmark.")
 def cli(debug: bool) -> None:
     """Compare NAS and HPO methods fairly: one space, one budget, one clock, honest statistics.
 
@@ -82,7 +82,10 @@ def cli(debug: bool) -> None:
     nasbench report runs/default
     """
     from nasbench.cli.commands.progress import show_notices
+    from nasbench.cli.engine.events import DEBUG
 
+    if debug:
+        os.environ[DEBUG] = "1"
     show_notices()
 
 
@@ -122,7 +125,8 @@ def run_command(arguments: list[str]) -> int:
             traceback.print_exc()
         sentence, code = _explain(error)
         if code == INTERRUPTED and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE:
-            sentence += "; what was stored is kept, and the same command continues from it"
+            without = " without --anew" if any(word.partition("=")[0] == "--anew" for word in arguments) else ""
+            sentence += f"; what was stored is kept, and the same command{without} continues from it"
         click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machin
 _OURS = (Path(__file__).parents[2] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
 _DEFAULTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # NumPy's
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
+_LOG = logging.getLogger("nasbench")
 _CODES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor positions, modes
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # titles, links and other texts for the terminal
@@ -49,6 +51,7 @@ def foreign() -> Iterator[None]:
         raise
     except BaseException as error:
         pass_on(error)
+        trace(error)
         raise Broken(" ".join(placed(error).split())) from error
 
 
@@ -160,16 +163,44 @@ def pass_on_noted(error: BaseException | None = None) -> None:
         raise error if isinstance(error, KeyboardInterrupt) else KeyboardInterrupt() from error
 
 
-def where(error: BaseException) -> str:
+def trace(error: BaseException) -> None:
+    """Logs the traceback of an error, plain, for `nasbench --debug`."""
+    if _LOG.isEnabledFor(logging.DEBUG):
+        _LOG.debug("%s", plain("".join(traceback.format_exception(error))).rstrip())
+
+
+def component(module: str) -> str:
+    """The name of the package, or of the single module, that a module is a part of.
+
+    It is the topmost one; in nasbench that of a single method or benchmark, such as `nasbench.methods.tpe`.
+    """
+    return ".".join(module.split(".")[: 3 if is_ours(module) else 1])
+
+
+def is_ours(module: str) -> bool:
+    """Whether a module is one of nasbench."""
+    return module.partition(".")[0] == "nasbench"
+
+
+def where(error: BaseException, item: type | None = None) -> str:
     """The file and line of an error: the innermost one outside libraries; empty if no code failed.
 
     Only the names of files are given, so that records do not depend on their folders.
+
+    Args:
+        item: the third party's class that was called; the innermost line of its own package comes before any other.
     """
-    if isinstance(error, UsageError):
-        return ""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{Path(error.filename).name}:{error.lineno}"
-    steps = [(Path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if item is not None and not is_ours(item.__module__):
+        own = component(item.__module__)
+        for frame, line in reversed(frames):
+            if component(frame.f_globals.get("__name__", "")) == own:
+                return f"{Path(frame.f_code.co_filename).name}:{line}"
+    if isinstance(error, UsageError):
+        return ""
+    steps = [(Path(frame.f_code.co_filename), line) for frame, line in frames]
     steps = [(path, line) for path, line in steps if _OURS not in path.resolve().parents and path != Path(__file__)]
     steps = [(path, line) for path, line in steps if not str(path).startswith("<")]
     outside = [step for step in steps if _STANDARD not in step[0].parents and "site-packages" not in step[0].parts]

@@ -4,8 +4,11 @@ import sys
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.foreign import cleaned
+from nasbench.cli.checks.check import Failed
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest
 from nasbench.cli.checks.methods import Trial
+from nasbench.cli.engine.evaluations import explained
+from nasbench.methods import MethodSpec
 
 for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
     try:
@@ -13,4 +16,8 @@ for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
             found = digest(Trial.of(method, bench).usual.asked)
     except UsageError:
         found = UNKNOWN
+    except Failed:
+        raise
+    except BaseException as error:
+        sys.exit(explained(error, MethodSpec.parse(method).method))
     print(found)

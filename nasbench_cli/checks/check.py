@@ -84,7 +84,7 @@ def answer(
     try:
         return benchmark.evaluate(configuration, seed, level, state)
     except BaseException as error:
-        return Evaluation({}, 0.0, "failed", explained(error))
+        return Evaluation({}, 0.0, "failed", explained(error, type(benchmark)))
 
 
 def global_state() -> dict[str, str]:

@@ -32,7 +32,7 @@ from nasbench.cli.checks.check import (
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
-from nasbench.cli.engine.evaluations import is_feasible
+from nasbench.cli.engine.evaluations import explained, is_feasible
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 
 _TRIED = ("nb201-cifar10", "digits@1")
@@ -277,8 +277,8 @@ def _refuses_other_spaces(trial: Trial) -> None:
         space.check(Proposal.of(method.ask(), WHOLE).configuration)
     except Exception as error:
         raise Failed(
-            f"a space without any view fits, as it says, but searching it ends with {type(error).__name__}: {error}; "
-            "name the views it calls in `needs`"
+            "a space without any view fits, as it says, but searching it ends with "
+            f"{explained(error, trial.spec.method)}; name the views it calls in `needs`"
         ) from error
 
 
@@ -293,12 +293,12 @@ def _refuses_wrong_options(trial: Trial) -> None:
 
 def _same_elsewhere(trial: Trial) -> str | None:
     """Checks what the method states in `Method.repeatable`, for its usual search."""
-    repeatable = trial.spec.repeatable
+    repeatable, here = trial.spec.repeatable, digest(trial.usual.asked)
     (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
         raise NotTested("it is registered only in this process")
     require(
-        elsewhere == digest(trial.usual.asked),
+        elsewhere == here,
         "a process with other hashes of strings, or with another processor's kernels, proposes something else: "
         "sort what comes out of sets, and sum in a fixed order, or state `repeatable`",
     )

@@ -6,17 +6,20 @@ import click
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.benchmarks.spaces.foreign import cleaned, described, ends_nothing, interrupts_noted, pass_on, plain
+from nasbench.benchmarks.spaces.foreign import cleaned, ends_nothing, interrupts_noted, pass_on, plain, trace
 from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed, NotTested
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.executors import EXECUTORS, chosen
+from nasbench.cli.engine.failures import kind
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import one_line
 from nasbench.methods import METHODS
+from nasbench.results.display.numbers import count
 
 _LONGEST = 2_000  # letters of a failure: two configurations are in it
 
@@ -46,38 +49,55 @@ def print_checks(name: str, bench: str | None) -> bool:
     Raises UsageError for an unknown name, an option out of its range, a method that fits no benchmark here, or missing
     data.
     """
-    checks, names = _checks(name, bench)
-    broken = untested = 0
+    checks, names, item = _checks(name, bench)
+    broken: dict[str, list[str]] = {}
+    untested = 0
     for one in checks:
-        try:
-            with cleaned(), ends_nothing():
-                told = one(*names)
-        except Failed as failure:
-            broken += 1
-            click.echo(f"BROKEN  {one.promise}: {one_line(plain(str(failure)), _LONGEST)}")
-        except NotTested as why:
-            untested += 1
-            click.echo(f"?       {one.promise} (not tested: {one_line(why, _LONGEST)})")
-        except BaseException as error:
-            pass_on(error)
-            broken += 1
-            click.echo(f"BROKEN  {one.promise}: {one_line(described(error), _LONGEST)}")
-        else:
-            click.echo(f"ok      {one.promise}" + (f" ({told})" if told else ""))
+        state, text = _tried(one, names, item)
+        untested += state == "?"
+        if state == "BROKEN":
+            same = broken.setdefault(kind(text), [])
+            same.append(one.promise)
+            if len(same) > 1:
+                continue  # it is named at the end
+        click.echo(f"{state:8}{one.promise}{text}")
+    for first, *more in broken.values():
+        if more:
+            click.echo(
+                f"BROKEN  {count(len(more), 'more promise')}, for the same reason as `{first}`: {'; '.join(more)}"
+            )
     if checks is METHOD_CHECKS and not broken:
         click.echo(f"speed   {speed(Trial.of(*names))}")
     rest = f", {untested} not tested" if untested else ""
-    click.echo(f"{name}: {len(checks) - broken - untested} of {len(checks)} promises kept{rest}")
+    click.echo(
+        f"{name}: {len(checks) - sum(map(len, broken.values())) - untested} of {len(checks)} promises kept{rest}"
+    )
     return not broken
 
 
-def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str, ...]]:
+def _tried(one: Check, names: tuple[str, ...], item: type) -> tuple[str, str]:
+    """The first word on a promise, and what follows it."""
+    try:
+        with cleaned(), ends_nothing():
+            told = one(*names)
+    except Failed as failure:
+        trace(failure)
+        return "BROKEN", f": {one_line(plain(str(failure)), _LONGEST)}"
+    except NotTested as why:
+        return "?", f" (not tested: {one_line(why, _LONGEST)})"
+    except BaseException as error:
+        return "BROKEN", f": {explained(error, item, _LONGEST)}"
+    return "ok", f" ({told})" if told else ""
+
+
+def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str, ...], type]:
+    """The checks of a method, a benchmark or an executor, the names that they take, and its class."""
     plain = name.partition(":")[0]
     if plain in METHODS.names() or plain in METHODS.broken:
         trial = Trial.of(name, bench)
         _refuse_options_out_of_range(trial)
         click.echo(f"{name} on {trial.benchmark.name}")
-        return METHOD_CHECKS, (name, trial.benchmark.name)
+        return METHOD_CHECKS, (name, trial.benchmark.name), trial.spec.method
     if bench is not None:
         if name in BENCHMARKS.names():
             raise UsageError(f"--bench is for methods, and {name} is a benchmark")
@@ -86,13 +106,13 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
         METHODS.get(plain)  # raises an error that lists the methods
     if plain in EXECUTORS.names() or plain in EXECUTORS.broken:
         chosen(name, 1)  # an option out of its range is refused at once
-        return EXECUTOR_CHECKS, (name,)
+        return EXECUTOR_CHECKS, (name,), EXECUTORS.get(plain)
     if not {":", "/", "@"} & set(name) and name not in BENCHMARKS.names() and name not in BENCHMARKS.broken:
         listed = [*METHODS.names(), *EXECUTORS.names()]
         error = unknown("method, benchmark or executor", name, listed, BENCHMARKS.names())
         raise with_reasons(error, METHODS, BENCHMARKS, EXECUTORS)
     abilities.make_ready(open_benchmark(name))
-    return BENCHMARK_CHECKS, (name,)
+    return BENCHMARK_CHECKS, (name,), type(open_benchmark(name))
 
 
 def _refuse_options_out_of_range(trial: Trial) -> None:

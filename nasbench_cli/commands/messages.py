@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nasbench.cli.engine.failures import kind
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
 from nasbench.results.store.fragment import RunRecord
@@ -14,35 +15,37 @@ MOST_LINES = 24
 
 
 def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
-    """Prints failures on standard error: one line per run that stopped, one line per setup with failed evaluations.
+    """Prints failures on standard error: one line per reason why runs stopped, or had failed evaluations.
 
     Args:
         failures: the setup and the record of each run with a failure.
     """
-    stopped = [(setup, record) for setup, record in failures if record.failure]
-    for setup, record in stopped[:MOST_LINES]:
-        click.echo(f"failed: {setup.title}, seed {record.seed}: stopped: {record.first_reason}", err=True)
-    if len(stopped) > MOST_LINES:
-        click.echo(f"… and {count(len(stopped) - MOST_LINES, 'more run')} that stopped", err=True)
-    setups: dict[str, list[RunRecord]] = {}
+    groups: dict[tuple[bool, str], list[tuple[Setup, RunRecord]]] = {}
     for setup, record in failures:
-        if not record.failure:
-            setups.setdefault(setup.title, []).append(record)
-    for title, records in list(setups.items())[:MOST_LINES]:
-        evaluations = sum(record.failed_evaluations for record in records)
-        click.echo(
-            f"failed: {title}: {count(evaluations, 'failed evaluation')} in "
-            f"{count(len(records), 'run')}, seed {records[0].seed} first: {records[0].first_reason}",
-            err=True,
-        )
-    if len(setups) > MOST_LINES:
-        click.echo(f"… and failed evaluations in {count(len(setups) - MOST_LINES, 'more setup')}", err=True)
+        groups.setdefault((not record.failure, kind(record.first_reason)), []).append((setup, record))
+    stopped_first = sorted(groups.items(), key=lambda group: group[0][0])
+    for _, group in stopped_first[:MOST_LINES]:
+        click.echo(f"failed: {_told(group)}", err=True)
+    if len(groups) > MOST_LINES:
+        left = sum(len(group) for _, group in stopped_first[MOST_LINES:])
+        click.echo(f"… and {count(left, 'more run')}, for {count(len(groups) - MOST_LINES, 'other reason')}", err=True)
     if failures:
         click.echo(
             f"{count(len(failures), 'run')} with failures; when the cause is fixed, give the same command with "
             "--retry-failed",
             err=True,
         )
+
+
+def _told(group: list[tuple[Setup, RunRecord]]) -> str:
+    """Runs that failed for the same reason: how many, the first of them, and its reason."""
+    setup, record = group[0]
+    first, what = f"{setup.title}, seed {record.seed}", "stopped"
+    if len(group) > 1:
+        first = f"{count(len(group), 'run')}, {first} first"
+    if not record.failure:
+        what = count(sum(record.failed_evaluations for _, record in group), "failed evaluation")
+    return f"{first}: {what}: {record.first_reason}"
 
 
 def say_notices(store: Store) -> None:

@@ -14,6 +14,7 @@ from nasbench.cli.commands.options import command_line, takes_data_dir
 from nasbench.cli.engine.archives import embedded, opened_stores, with_own_baseline
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
+from nasbench.cli.engine.sources import current_sources
 from nasbench.results import StoreError
 from nasbench.results.display.numbers import count
 from nasbench.results.scores import names as scores
@@ -114,7 +115,7 @@ def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
     request = replace(asked_report(out, **wishes), command=command_line(context))
     opened = opened_stores(stores, against)
     try:
-        written = write(opened, with_own_baseline(request, opened), is_current)
+        written = write(opened, with_own_baseline(request, opened), is_current, current_sources())
     except StoreError:
         for store in opened:
             say_notices(store)  # about files that were set aside, perhaps all of them

@@ -34,7 +34,7 @@ from nasbench.cli.engine.executors import Executor, chosen
 from nasbench.cli.engine.forecast import Forecast
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.session import Session, begin
-from nasbench.cli.engine.suites import Shard
+from nasbench.cli.engine.suites import Shard, method_label
 from nasbench.cli.engine.under_way import look
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import span
@@ -71,6 +71,16 @@ _WORTH_SAYING = 30.0  # seconds
 @click.option(
     "--retry-failed", is_flag=True, help="Compute failed runs, and failed evaluations of interrupted runs, again."
 )
+@click.option(
+    "--anew",
+    multiple=True,
+    metavar="METHOD",
+    help="Compute the runs of this method again, such as after a change of its code; repeatable. The stored ones are "
+    "moved to STORE/_aside.",
+)
+@click.option(
+    "--keep-going", is_flag=True, help="Go on with a method that has failed in its first ten runs in the same way."
+)
 @takes_data_dir
 @click.pass_context
 def run(
@@ -83,6 +93,8 @@ def run(
     executor: str | None,
     sealed: bool,
     retry_failed: bool,
+    anew: tuple[str, ...],
+    keep_going: bool,
     **_: Any,
 ) -> int:
     """Run methods on benchmarks and store the trajectory of every seed.
@@ -93,17 +105,19 @@ def run(
     wanted = asked_suite(context, suite)
     folder = folder or default_store(suite)
     part = None if shard is None else Shard.parse(shard)
-    command = command_line(context, "folder")
-    session = begin(wanted, folder, command, retry_failed=retry_failed, shard=part, unseal=sealed)
-    return SOME_FAILED if compute(session, where, folder, suite is not None) else DONE
+    command = command_line(context, "folder", "anew")  # what finishes the store begins nothing anew
+    methods = [method_label(name) for name in anew]
+    session = begin(wanted, folder, command, retry_failed=retry_failed, anew=methods, shard=part, unseal=sealed)
+    return SOME_FAILED if compute(session, where, folder, suite is not None, keep_going) else DONE
 
 
-def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) -> bool:
+def compute(session: Session, executor: Executor, folder: Path, of_suite: bool, keep_going: bool) -> bool:
     """Computes the runs that a store lacks, and prints what is done.
 
     Args:
         folder: the store, as the user named it.
         of_suite: whether the runs are those of a suite.
+        keep_going: whether a method that fails in its first runs in the same way goes on.
 
     Returns whether any run of the session failed or is missing.
     """
@@ -119,7 +133,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
         _say_cost(session.requested, jobs, Costs(session.store), of_suite)
         warn_of_crowd(incomplete, jobs)
     started, evaluations, computed = perf_counter(), 0, 0
-    runs = session.compute(executor)
+    runs = session.compute(executor, keep_going)
     live = tuple((p.setup, seed) for p, seeds in todo if p.live for seed in seeds)
     under_way = partial(look, session.store, live) if live else None
     left = Forecast(session.store, session.requested, jobs).left if executor.local else None
@@ -145,8 +159,8 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     if todo and not computed and not absent:
         click.echo("these runs are stored already: by another command, or by a process of this one that died after it")
     if absent:
-        are = "is" if absent == 1 else "are"
-        click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again", err=True)
+        are, without = "is" if absent == 1 else "are", ", without --anew" if session.anew else ""
+        click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again{without}", err=True)
     return bool(failures or absent)
 
 

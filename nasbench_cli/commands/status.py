@@ -17,10 +17,12 @@ from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
+from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.engine.under_way import described
 from nasbench.cli.layout import span, table
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
+from nasbench.results.sources import changed
 from nasbench.results.store import content_hash
 from nasbench.results.store.status import SetupStatus
 from nasbench.results.store.status import status as status_of
@@ -88,6 +90,8 @@ def print_status(folder: Path, as_json: bool) -> None:
     store = Store.open(folder)
     digest = content_hash(store)  # reads and verifies every row: damaged runs are missing from here on
     setups = status_of(store, is_current)
+    current = {c.setup.id for c in setups if not c.stale}
+    store.notices += changed([f for f in store.fragments() if f.setup.id in current], current_sources())
     if as_json:
         facts = {"setups": [_facts(c) for c in setups], "contents": digest, "notices": store.notices}
         click.echo(json.dumps(facts, indent=2))

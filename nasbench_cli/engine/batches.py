@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from nasbench.benchmarks.spec import BenchmarkSpec
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.events import Notice, collected, notices_about
+from nasbench.cli.engine.failures import FEWEST, OF_BENCHMARK
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.runner import died, run
@@ -74,6 +76,11 @@ class Batch:
             return ""
         return Repeatable.both(self.planned.spec.repeatable, benchmark.repeatable)
 
+    @property
+    def sources(self) -> dict[str, Any]:
+        """The source files of method and benchmark, for the provenance of these runs."""
+        return {"sources": [vars(source) for source in self.planned.sources]}
+
     def single(self) -> list[Batch]:
         """The smallest batches: one per run."""
         return [Batch(self.planned, (seed,)) for seed in self.seeds]
@@ -99,14 +106,18 @@ class Answer(NamedTuple):
 def cut(missing: Sequence[tuple[PlannedSetup, list[int]]], jobs: int) -> list[Batch]:
     """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy.
 
-    Live runs come one by one.
+    Live runs come one by one. The first batch of a method is small: perhaps the method fails in all of its runs.
     """
-    batches = []
+    batches: list[Batch] = []
+    begun: set[str] = set()
     for planned, seeds in missing:
         size = 1 if planned.live else max(1, _BATCH_ROWS // (planned.setup.evals or 1000))
         if len(missing) < 2 * jobs:
             size = min(size, -(-len(seeds) // jobs))
-        batches += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]
+        first = min(size, len(seeds) if planned.setup.method in begun else FEWEST)
+        begun.add(planned.setup.method)
+        ends = [0, *range(first, len(seeds), size), len(seeds)]
+        batches += [Batch(planned, tuple(seeds[i:j])) for i, j in itertools.pairwise(ends)]
     return batches
 
 
@@ -159,17 +170,17 @@ def trajectory_of(planned: PlannedSetup, seed: int, journal: Journal | None = No
 
     Such a method may have changed anything in this process, and such a benchmark may not know what it promises.
     """
-    setup = planned.setup
+    setup, benchmark = planned.setup, open_benchmark(planned.setup.bench)
     try:
-        return run(setup, seed, planned.spec, open_benchmark(setup.bench), planned.bounds, journal)
+        return run(setup, seed, planned.spec, benchmark, planned.bounds, journal)
     except (Diverged, DeviceLost, StoreError, OSError):
         raise  # not the fault of the method
     except Exception as error:
         if BENCHMARKS.is_foreign(BenchmarkSpec.parse(setup.bench).name):
-            return died(setup, seed, f"{setup.bench} fails outside its evaluations: {explained(error)}")
+            return died(setup, seed, f"{setup.bench} {OF_BENCHMARK}: {explained(error, type(benchmark))}")
         if not planned.spec.is_foreign:
             raise
-        return died(setup, seed, f"the process is not sound after this method: {explained(error)}")
+        return died(setup, seed, f"the process is not sound after this method: {explained(error, planned.spec.method)}")
 
 
 def _compute_live(planned: PlannedSetup, seed: int, journals: Path, is_stored: Callable[[int], bool]) -> Computed:

@@ -15,13 +15,13 @@ class MethodFailed(Exception):
     """Raised when a method breaks its contract; the message says how."""
 
 
-def failed(call: str, error: BaseException) -> MethodFailed:
+def failed(call: str, error: BaseException, method: type[Method]) -> MethodFailed:
     """The failure of a method by an error in one of its calls.
 
     Raises DeviceLost if the error is of a lost device: then another process repeats the run.
     """
     check_device(error)
-    return MethodFailed(f"{call}: {explained(error)}")
+    return MethodFailed(f"{call}: {explained(error, method)}")
 
 
 def built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
@@ -30,7 +30,7 @@ def built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Metho
         with asking(0):
             return spec.build(problem, rng)
     except BaseException as error:
-        raise failed("constructor", error) from error
+        raise failed("constructor", error, spec.method) from error
 
 
 def logged(method: Method) -> tuple[Logged, ...]:
@@ -39,5 +39,5 @@ def logged(method: Method) -> tuple[Logged, ...]:
         log = tuple(Logged(*row) for row in method.log)
         log_arrays(log)
     except BaseException as error:
-        raise failed("log", error) from error
+        raise failed("log", error, type(method)) from error
     return log

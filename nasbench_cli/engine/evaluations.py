@@ -14,7 +14,7 @@ from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, where
+from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, trace, where
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.layout import one_line
@@ -83,7 +83,7 @@ def attempt(
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:
-        reason = explained(error)
+        reason = explained(error, type(benchmark))
     return Evaluation(_nothing(benchmark), cost, status, reason)
 
 
@@ -147,12 +147,17 @@ def _nothing(benchmark: Benchmark) -> Values:
     return Values(benchmark.places, (math.nan,) * len(benchmark.metrics))
 
 
-def explained(error: BaseException) -> str:
+def explained(error: BaseException, item: type | None = None, longest: int = 500) -> str:
     """An error of foreign code as a reason to record: its type, its text and its place, in one line.
 
     Whatever a plug-in raises is recorded, sys.exit, GeneratorExit and KeyboardInterrupt too; only the user's Ctrl-C is
     raised again.
+
+    Args:
+        item: the class that was called; if it is a third party's, the place is in its own files.
+        longest: largest number of letters of type and text.
     """
     pass_on(error)
-    place = where(error)
-    return one_line(described(error)) + (f" ({place})" if place else "")
+    trace(error)
+    place = where(error, item)
+    return one_line(described(error), longest) + (f" ({place})" if place else "")

@@ -7,12 +7,15 @@ notices; a process that computes for another one sends them there.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
 _LOG = logging.getLogger("nasbench")
+DEBUG = "NASBENCH_DEBUG"
+"""The variable that --debug sets, for the processes that the command begins: tracebacks are notices then."""
 _EVALUATION: ContextVar[str] = ContextVar("evaluation", default="")
 _run = ["notice"]  # the run of this process, which computes one after another; evaluations are threads
 
@@ -50,8 +53,13 @@ class _Listener(logging.Handler):
 
 def listen(tell: Callable[[Notice], object]) -> None:
     """From now on `tell` is called with every notice, in place of the function that was given before."""
-    _LOG.setLevel(logging.INFO)
+    _LOG.setLevel(_least(logging.INFO))
     _LOG.handlers = [handler for handler in _LOG.handlers if not isinstance(handler, _Listener)] + [_Listener(tell)]
+
+
+def _least(usual: int) -> int:
+    """The least important level of notices that are told."""
+    return logging.DEBUG if DEBUG in os.environ else usual
 
 
 @contextmanager
@@ -59,8 +67,10 @@ def collected() -> Iterator[list[Notice]]:
     """Within this block, warnings are also collected in the list that it gives."""
     notices: list[Notice] = []
     listener = _Listener(notices.append)
-    listener.setLevel(logging.WARNING)
+    listener.setLevel(_least(logging.WARNING))
     _LOG.addHandler(listener)
+    if DEBUG in os.environ:
+        _LOG.setLevel(logging.DEBUG)
     try:
         yield notices
     finally:

@@ -30,6 +30,7 @@ from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
+from nasbench.results.sources import Source
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
 _MOST_SECONDS = 1e12
@@ -112,6 +113,8 @@ class PlannedSetup:
     """The seeds that were asked for, ascending."""
     beginning: float = 0.0
     """Seconds of the method's first ask if it is a long one (`Method.beginning`), else 0."""
+    sources: tuple[Source, ...] = ()
+    """The source files of the method and the benchmark when the command began, to be stored with the runs."""
 
     @property
     def live(self) -> bool:

@@ -55,6 +55,7 @@ def in_processes(
     cut: Callable[[T], list[T]] = lambda task: [task],
     limits: Limits = NO_LIMITS,
     apart: Callable[[T], str] = lambda _: "",
+    is_over: Callable[[T], bool] = lambda _: False,
 ) -> Generator[tuple[T, R | Lost], None, None]:
     """Each task with its result, in the order in which they finish; a task that kills its process is `Lost`.
 
@@ -68,6 +69,7 @@ def in_processes(
             default none is cut.
         limits: longest times of what `watch` records; a process that exceeds one is ended.
         apart: owner of a task; a process computes tasks of one owner only.
+        is_over: whether a task is left out, after what has been yielded before it begins.
     """
     waiting = deque((task, 1) for task in tasks)
     workers: list[_Worker[T, R]] = []
@@ -98,17 +100,17 @@ def in_processes(
                 if said is None:
                     continue
                 task, result = said
-                if not isinstance(result, Lost):
-                    yield task, result
-                    continue
-                workers.remove(worker)
-                smaller = cut(task)
-                if len(smaller) > 1:
-                    waiting.extendleft((one, 1) for one in reversed(smaller))
-                elif (result.killed or result.again) and worker.attempt < _ATTEMPTS:
-                    waiting.append((task, worker.attempt + 1))
-                else:
-                    yield task, result
+                if isinstance(result, Lost):
+                    workers.remove(worker)
+                    if len(smaller := cut(task)) > 1:
+                        waiting.extendleft((one, 1) for one in reversed(smaller))
+                        continue
+                    if (result.killed or result.again) and worker.attempt < _ATTEMPTS:
+                        waiting.append((task, worker.attempt + 1))
+                        continue
+                yield task, result
+                if is_over(task):
+                    waiting = deque(item for item in waiting if not is_over(item[0]))
     finally:
         for worker in workers:  # all of them first: a second Ctrl-C may end what follows
             worker.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from functools import cache
@@ -47,6 +48,19 @@ def _commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return described.stdout.strip()
+
+
+def changed_files() -> frozenset[Path]:
+    """Files of methods and benchmarks in this checkout that have uncommitted changes or are new; none outside git."""
+    if not _commit():
+        return frozenset()
+    root = Path(__file__).resolve().parents[2]
+    git = ["git", "--no-optional-locks", "-C", str(root), "status", "--porcelain", "-z", "--untracked-files=all"]
+    try:
+        said = subprocess.run([*git, "--no-renames", "methods", "benchmarks"], check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return frozenset()
+    return frozenset(root / os.fsdecode(entry[3:]) for entry in said.split(b"\0") if entry)
 
 
 def _kernels() -> str:

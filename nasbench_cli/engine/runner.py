@@ -247,7 +247,7 @@ class _Search:
                 configuration, level, number, before = asked, self._highest, self._asked, None
             self._space.check(configuration)
         except BaseException as error:
-            raise failed("ask", error) from error
+            raise failed("ask", error, type(method)) from error
         finally:
             thinking = perf_counter() - begin + method.unpaid
             self._workers.pay(method.unpaid)
@@ -320,7 +320,7 @@ class _Search:
                 )
                 method.tell(Observation(pending.configuration, seen, feasible, pending.level, pending.trial))
         except BaseException as error:
-            failure = failed("tell", error)
+            failure = failed("tell", error, type(method))
         thinking = perf_counter() - begin
         if self._charge or self._fees:
             self._put_on_clock(thinking)

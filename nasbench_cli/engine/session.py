@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import AsSupernet
+from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.benchmarks.spaces.foreign import errors_named, interrupts_noted
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedSetup, expand
+from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.engine.work import Work
 from nasbench.results import Store, StoreError
+from nasbench.results.sources import changed
 from nasbench.results.store.fragment import RunRecord
-from nasbench.results.store.journal import drop_failed, forget
+from nasbench.results.store.journal import drop_failed, forget, set_aside
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Session:
     store: Store
     requested: list[tuple[PlannedSetup, list[int]]]
     """Every requested setup with the seeds that the store lacked at the beginning; a complete setup has none."""
+    anew: bool = False
+    """Whether stored runs of a method were moved aside; what goes on with this work must not do so again."""
 
     @property
     def planned(self) -> list[PlannedSetup]:
@@ -38,10 +43,14 @@ class Session:
         """The incomplete setups, each with its missing seeds."""
         return [(planned, seeds) for planned, seeds in self.requested if seeds]
 
-    def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
-        """Computes and stores the missing runs; yields the records of newly stored runs, as they come."""
+    def compute(self, executor: Executor, keep_going: bool = False) -> Generator[list[RunRecord], None, None]:
+        """Computes and stores the missing runs; yields the records of newly stored runs, as they come.
+
+        Args:
+            keep_going: whether a method that fails in its first runs in the same way goes on.
+        """
         with interrupts_noted(), _guard(executor):
-            yield from executor.execute(Work(self.store, self.to_do))
+            yield from executor.execute(Work(self.store, self.to_do, keep_going=keep_going))
 
     def outcome(self) -> tuple[list[tuple[PlannedSetup, RunRecord]], int]:
         """The requested runs that failed or have a failed evaluation, and the number of runs that the store lacks."""
@@ -65,6 +74,7 @@ def begin(
     command: str,
     *,
     retry_failed: bool = False,
+    anew: Sequence[str] = (),
     shard: Shard | None = None,
     unseal: bool = False,
 ) -> Session:
@@ -74,6 +84,7 @@ def begin(
         command: command line of the request; `nasbench status` prints it to finish the store.
         retry_failed: whether failed runs are moved aside, so that they are missing again, and interrupted runs go on
             from before their first failed evaluation.
+        anew: methods whose stored and interrupted runs are moved aside, so that they are computed again.
         shard: which of several shards of the suite to compute; by default all of it.
         unseal: whether setups on sealed search spaces may run.
 
@@ -85,17 +96,24 @@ def begin(
         planned = expand(suite.grids)
     if not unseal:
         _refuse_sealed(planned)
+    _refuse_strange(anew, planned)
     if shard is not None:
         planned = shard.of(planned)
-    _make_ready(planned, folder, retry_failed)
+    sources = current_sources()
+    planned = [replace(p, sources=tuple(sources(p.setup))) for p in planned]
+    _make_ready(planned, folder, retry_failed or bool(anew))
     store = Store.create(folder)
     store.supersede(p.setup for p in planned)
     if retry_failed:
         _forget_failed(store, planned)
+    _move_aside(store, [p for p in planned if not {p.spec.name, p.setup.method}.isdisjoint(anew)])
     store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.wishes)
     _forget_finished(store)
+    requested = {p.setup.id for p in planned}
+    store.notices += changed([f for f in store.fragments() if f.setup.id in requested], sources)
     stored = store.runs()
-    return Session(store, [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned])
+    missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned]
+    return Session(store, missing, bool(anew))
 
 
 def _refuse_sealed(planned: list[PlannedSetup]) -> None:
@@ -106,6 +124,23 @@ def _refuse_sealed(planned: list[PlannedSetup]) -> None:
             f"the search space {space} of {bench} is sealed: no default of a method may be chosen on it; to judge "
             "methods there, add --sealed, and change none of them after seeing the results"
         )
+
+
+def _refuse_strange(anew: Sequence[str], planned: list[PlannedSetup]) -> None:
+    """Raises UsageError for a method of --anew that is not requested."""
+    methods = list(dict.fromkeys(name for p in planned for name in (p.spec.name, p.setup.method)))
+    for name in anew:
+        check_choice("method of --anew", name, methods)
+
+
+def _move_aside(store: Store, planned: list[PlannedSetup]) -> None:
+    """Moves runs, also interrupted ones, aside; journals first: a run that is missing goes on from its journal."""
+    stored, begun = store.runs(), {path.stem: path for path in store.journals.glob("*.jsonl")}
+    for p in planned:
+        for run in {p.setup.run_id(seed) for seed in p.seeds} & begun.keys():
+            set_aside(begun[run], store.free_aside)
+        if known := stored.get(p.setup.id, {}).keys() & set(p.seeds):
+            store.forget(p.setup, known)
 
 
 def _make_ready(planned: list[PlannedSetup], folder: Path, retry_failed: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.batches import Answer, Batch, Computed, compute, cut
 from nasbench.cli.engine.events import Notice, publish
+from nasbench.cli.engine.failures import FEWEST, FirstRuns
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.provenance import provenance
@@ -31,6 +32,7 @@ class Work:
 
     An executor takes the batches, has each of them computed, and stores the result: `compute` does both in this
     process, `keep` stores what `compute_batch` returned in another one, and `give_up` records a run that was lost.
+    Just before a batch begins, `is_over` says whether its method has failed too often.
     """
 
     store: Store
@@ -38,6 +40,10 @@ class Work:
     """Each incomplete setup with its missing seeds."""
     made_by: dict[str, Any] = field(default_factory=provenance)
     """Provenance of what this process computes."""
+    keep_going: bool = False
+    """Whether a method that fails in its first runs in the same way goes on."""
+    first: FirstRuns = field(default_factory=FirstRuns)
+    """The first results of each method, which decide whether it goes on."""
 
     @property
     def journals(self) -> Path:
@@ -48,11 +54,18 @@ class Work:
         """The missing runs in batches, large enough to make few files, and enough of them to keep every job busy."""
         return cut(self.missing, jobs)
 
+    def is_over(self, batch: Batch) -> bool:
+        """Whether the runs of a batch are left out: the first runs of their method failed in the same way."""
+        return not self.keep_going and batch.planned.setup.method in self.first.over
+
     def compute(self, batch: Batch) -> Records:
         """Computes a batch in this process, and stores it as it comes; yields the records of newly stored runs."""
+        if self.is_over(batch):
+            return
         is_stored = partial(self.store.has, batch.planned.setup)
         made_by = self.made_by | {"machine": self.made_by["machine"] | {"gpu": batch.device}}
-        yield from self._commit(batch, compute(batch, self.store.journals, is_stored), made_by)
+        for records in self._commit(batch, compute(batch, self.store.journals, is_stored), made_by):
+            yield self.noted(batch, records)
 
     def keep(self, batch: Batch, answer: Answer) -> list[RunRecord]:
         """Stores what `compute_batch` returned for a batch; returns the records of newly stored runs.
@@ -69,7 +82,19 @@ class Work:
             publish(Notice(logging.INFO, "device", answer.made_by["machine"]["gpu"] or "cpu"))
         for notice in answer.notices:
             publish(notice)
-        return [record for records in self._commit(batch, answer.computed, answer.made_by) for record in records]
+        return self.noted(batch, [r for rs in self._commit(batch, answer.computed, answer.made_by) for r in rs])
+
+    def noted(self, batch: Batch, records: list[RunRecord]) -> list[RunRecord]:
+        """The same records of newly stored runs, after it was noted whether they failed.
+
+        Says so once if all that is left of their method is now left out.
+        """
+        method = batch.planned.setup.method
+        for record in records:
+            if self.first.ends(method, record.failure) and not self.keep_going:
+                said = f"its first {FEWEST} runs failed in the same way, so its others are left out (--keep-going computes "
+                publish(Notice(logging.WARNING, method, f"{said}them): {record.failure}"))
+        return records
 
     def give_up(self, batch: Batch, lost: Lost) -> list[RunRecord]:
         """Records the single run of a batch as failed; one whose process was killed is left missing.
@@ -81,11 +106,12 @@ class Work:
             self.store.notices.append(f"{batch.where} is left out: {lost.reason}")
             return []
         rows = next((run.rows for run in begun(self.store.journals, [(setup, seed)])), [])
-        return self.store.commit(setup, [died(setup, seed, lost.reason, rows)], self.made_by)
+        made_by = self.made_by | batch.sources
+        return self.noted(batch, self.store.commit(setup, [died(setup, seed, lost.reason, rows)], made_by))
 
     def _commit(self, batch: Batch, computed: Iterable[Computed], made_by: dict[str, Any]) -> Records:
         """Stores computed runs of a batch, as they come; yields the records of newly stored runs."""
-        setup, made_by = batch.planned.setup, {**made_by, "repeatable": batch.repeatable}
+        setup, made_by = batch.planned.setup, {**made_by, "repeatable": batch.repeatable, **batch.sources}
         for trajectories, notices in computed:
             self.store.notices += notices
             if trajectories:

@@ -30,6 +30,7 @@ from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, OBSERVED, SHARE, UNS
 from nasbench.results.scores.metric import of_metric
 from nasbench.results.scores.observed import ObservedShare
 from nasbench.results.selection import EVERYTHING, check_versions, labelled
+from nasbench.results.sources import Sources
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
@@ -68,13 +69,17 @@ class Report:
 
 
 def write(
-    stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None] = lambda _: True
+    stores: Sequence[Store],
+    request: Request,
+    is_current: Callable[[Setup], bool | None] = lambda _: True,
+    sources: Sources = lambda _: (),
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `request.out`.
 
     Args:
         request: the runs to select and the files to write.
         is_current: whether a setup's data and method are those of this installation; stale runs cause a warning.
+        sources: the source files of a setup's method and benchmark in this installation; changed ones do, too.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
@@ -84,7 +89,7 @@ def write(
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise StoreError(f"--part {twice} is given twice: a report has each part once")
     optional = [requested(text) for text in request.optional]
-    subject, warnings, is_partial = _subject(stores, request, is_current)
+    subject, warnings, is_partial = _subject(stores, request, is_current, sources)
     parts = [part for make in PARTS if (part := make(subject)) is not None]
     if request.wilcoxon:
         parts = [_on_a_terminal(part) if part.name == "wilcoxon" else part for part in parts]
@@ -131,7 +136,7 @@ def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
 
 
 def _subject(
-    stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None]
+    stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None], sources: Sources
 ) -> tuple[Subject, list[str], bool]:
     """The subject of the report, its warnings, and whether runs that were asked for are missing."""
     every = select(stores, request.protocol, request.selection, request.partial)
@@ -152,7 +157,7 @@ def _subject(
         selected = request.selection.summary(select(stores, asked_for, partial=request.partial))
     if selected:
         warnings.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
-    missing, stale = of_stores(stores, asked_for, is_current)
+    missing, stale = of_stores(stores, asked_for, is_current, sources)
     warnings += [*missing, *stale, *warnings_of(comparison, [f for _, f in chosen])]
     subject = Subject(comparison, chosen, references(stores, curves.score), request.literature, selected)
     return subject, warnings, bool(missing)

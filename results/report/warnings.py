@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from nasbench.results.display.numbers import count, listed
+from nasbench.results.sources import Sources, changed
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.store import Store
@@ -41,9 +42,9 @@ def _of_cautions(comparison: Comparison) -> Iterator[str]:
 
 
 def of_stores(
-    stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None]
+    stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None], sources: Sources
 ) -> tuple[list[str], list[str]]:
-    """Warnings about runs that are missing in stores, and about stale ones.
+    """Warnings about runs that are missing in stores, and about runs of other versions or of code that has changed.
 
     Args:
         protocol: protocol of the requested runs; in a partial report the comparison has another one.
@@ -67,6 +68,9 @@ def of_stores(
                 f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, other rules, or another "
                 f"version of a method than this installation has{'' if store.folder.is_file() else which}"
             )
+        if not store.folder.is_file():  # an archive's runs are computed again to check them, and not replaced
+            current = {c.setup.id for c in setups if not c.stale}
+            of_stale += changed([f for f in store.fragments() if f.setup.id in current], sources)
     return of_missing, of_stale
 
 

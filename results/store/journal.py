@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,6 +124,21 @@ def forget(path: Path) -> None:
     for part in path.parent.glob("*"):  # a pattern per run would be compiled for each
         if part.name.startswith(f"{path.stem}.") and part.suffix != ".damaged":
             disk.remove(part)
+
+
+def set_aside(path: Path, free: Callable[[Path], Path]) -> None:
+    """Moves a closed journal, with the states of its trainings and its method, away, so that its run begins anew.
+
+    A journal that another process uses stays.
+
+    Args:
+        free: gives the new path of a file.
+    """
+    lock = path.with_suffix(".lock")
+    with suppress(disk.Held), disk.Lock(lock).held(patience=0):
+        for part in path.parent.glob(f"{path.stem}.*"):
+            if part != lock:
+                disk.move(part, free(part))
 
 
 def keep_for_retry(path: Path) -> None:

@@ -197,7 +197,7 @@ class Store:
         """Moves a file into `_aside/` with a notice; in a read-only store it stays and is ignored."""
         try:
             with self._lock.held(_PATIENCE):
-                target = self._aside(path)
+                target = self.free_aside(path)
                 disk.move(path, target)
             self._notice(f"{path} is set aside as {target}: {reason}")
         except FileNotFoundError:
@@ -266,13 +266,13 @@ class Store:
         """Sets a fragment aside after writing one of its other runs; a crash in between leaves both."""
         if not seeds.issuperset(f.seeds):
             fragment.write_without(f, seeds)
-        disk.move(f.path, self._aside(f.path))
+        disk.move(f.path, self.free_aside(f.path))
 
     def _set_logs_aside(self, setup: Setup, seeds: Iterable[int]) -> None:
         """Sets aside the search logs of removed runs."""
         for path in (self._search(setup, seed) for seed in seeds):
             if path.exists():
-                disk.move(path, self._aside(path))
+                disk.move(path, self.free_aside(path))
 
     def _check_logs(self, f: Fragment) -> None:
         for run in f.runs:
@@ -295,7 +295,7 @@ class Store:
                     self._take_out(f, duplicates)
                 seen.update(f.seeds)
 
-    def _aside(self, path: Path) -> Path:
+    def free_aside(self, path: Path) -> Path:
         """A free name in `_aside/` for a file of this store."""
         folder = self.folder / "_aside"
         disk.make_folder(folder)

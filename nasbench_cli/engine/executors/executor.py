@@ -26,6 +26,8 @@ class Executor(ABC):
       can be pickled.
     * A batch whose process died is cut with `batch.single()`, and what kills its process alone is recorded with
       `work.give_up`.
+    * `work.is_over(batch)` says that a batch is to be left out, since its method has failed in all of its first runs:
+      ask just before it begins.
 
     Options are the constructor's keyword-only arguments, annotated int, float, bool or str, all with defaults: they are
     what the user writes in `--executor name:option=value`. The docstring ends with a section `Options:`, one

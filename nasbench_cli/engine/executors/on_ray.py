@@ -13,12 +13,13 @@ from typing import Any
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.errors import with_extra
 from nasbench.cli.engine.batches import Answer, Batch, compute_batch
+from nasbench.cli.engine.events import DEBUG
 from nasbench.cli.engine.executors.executor import EXECUTORS, Executor
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.work import Records, Work
 
 _RETRIES = 3  # of a batch whose worker or node died, elsewhere
-_ENVIRONMENT = ("NASBENCH_DATA", "NASBENCH_CACHE", "OPENBLAS_NUM_THREADS")
+_ENVIRONMENT = ("NASBENCH_DATA", "NASBENCH_CACHE", "OPENBLAS_NUM_THREADS", DEBUG)
 _PATIENCE = 10.0  # seconds, for a cluster to answer
 _AHEAD = 4  # batches submitted for each CPU of the cluster: a suite of millions of runs is not submitted at once
 
@@ -71,8 +72,11 @@ class OnRay(Executor):
         running: dict[Any, Batch] = {}
         while waiting or running:
             while waiting and len(running) < cpus * _AHEAD:
-                batch = waiting.popleft()
+                if work.is_over(batch := waiting.popleft()):
+                    continue
                 running[task.options(**options[batch.planned.setup.id]).remote(batch, work.journals)] = batch
+            if not running:
+                break
             (done,), _ = ray.wait(list(running), num_returns=1)
             batch = running.pop(done)
             try:

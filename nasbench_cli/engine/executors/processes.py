@@ -43,16 +43,17 @@ class Processes(Executor):
 def in_children(work: Work, batches: Sequence[Batch], jobs: int, limits: Limits = NO_LIMITS) -> Records:
     """Computes batches in child processes, which write to the store; yields records of stored runs, as they come."""
     task = partial(_in_child, folder=work.store.folder, made_by=work.made_by)
-    with closing(in_processes(task, batches, jobs, Batch.single, limits, lambda batch: batch.apart)) as results:
+    tasks = in_processes(task, batches, jobs, Batch.single, limits, lambda batch: batch.apart, work.is_over)
+    with closing(tasks) as results:
         for batch, result in results:
             if isinstance(result, Lost):
                 yield work.give_up(batch, result)
                 continue
             records, notices = result
             work.store.notices += notices
-            yield records
+            yield work.noted(batch, records)
 
 
 def _in_child(batch: Batch, folder: Path, made_by: dict[str, Any]) -> tuple[list[RunRecord], list[str]]:
-    work = Work(Store(folder), made_by=made_by)
+    work = Work(Store(folder), made_by=made_by, keep_going=True)  # its parent decides
     return [record for records in work.compute(batch) for record in records], work.store.notices
