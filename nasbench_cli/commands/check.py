@@ -63,15 +63,13 @@ def print_checks(name: str, bench: str | None) -> bool:
         click.echo(f"{state:8}{one.promise}{text}")
     for first, *more in broken.values():
         if more:
-            click.echo(
-                f"BROKEN  {count(len(more), 'more promise')}, for the same reason as `{first}`: {'; '.join(more)}"
-            )
+            others = f"{count(len(more), 'more promise')}, for the same reason as `{first}`"
+            click.echo(f"BROKEN  {others}: {'; '.join(more)}")
     if checks is METHOD_CHECKS and not broken:
         click.echo(f"speed   {speed(Trial.of(*names))}")
     rest = f", {untested} not tested" if untested else ""
-    click.echo(
-        f"{name}: {len(checks) - sum(map(len, broken.values())) - untested} of {len(checks)} promises kept{rest}"
-    )
+    kept = len(checks) - sum(map(len, broken.values())) - untested
+    click.echo(f"{name}: {kept} of {len(checks)} promises kept{rest}")
     return not broken
 
 
