@@ -188,7 +188,8 @@ def where(error: BaseException, item: type | None = None) -> str:
     Only the names of files are given, so that records do not depend on their folders.
 
     Args:
-        item: the third party's class that was called; the innermost line of its own package comes before any other.
+        item: the class that was called; if it is a third party's, the innermost line of its own package is given, and
+            nothing where that has no part in it: nobody looks for a mistake in the code of others.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{Path(error.filename).name}:{error.lineno}"
@@ -198,6 +199,7 @@ def where(error: BaseException, item: type | None = None) -> str:
         for frame, line in reversed(frames):
             if component(frame.f_globals.get("__name__", "")) == own:
                 return f"{Path(frame.f_code.co_filename).name}:{line}"
+        return ""
     if isinstance(error, UsageError):
         return ""
     steps = [(Path(frame.f_code.co_filename), line) for frame, line in frames]

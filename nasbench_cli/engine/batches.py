@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -106,16 +107,16 @@ class Answer(NamedTuple):
 def cut(missing: Sequence[tuple[PlannedSetup, list[int]]], jobs: int) -> list[Batch]:
     """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy.
 
-    Live runs come one by one. The first batch of a method is small: perhaps the method fails in all of its runs.
+    Live runs come one by one. The first runs of a method are a batch of their own: perhaps it fails in all of them.
     """
     batches: list[Batch] = []
-    begun: set[str] = set()
+    begun = Counter[str]()
     for planned, seeds in missing:
         size = 1 if planned.live else max(1, _BATCH_ROWS // (planned.setup.evals or 1000))
         if len(missing) < 2 * jobs:
             size = min(size, -(-len(seeds) // jobs))
-        first = min(size, len(seeds) if planned.setup.method in begun else FEWEST)
-        begun.add(planned.setup.method)
+        first = min(size, max(FEWEST - begun[planned.setup.method], 0) or size)
+        begun[planned.setup.method] += len(seeds)
         ends = [0, *range(first, len(seeds), size), len(seeds)]
         batches += [Batch(planned, tuple(seeds[i:j])) for i, j in itertools.pairwise(ends)]
     return batches

@@ -10,7 +10,7 @@ FEWEST = 10
 OF_BENCHMARK = "fails outside its evaluations"
 """Words of a reason of which the benchmark is the cause, not the method."""
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def kind(reason: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
@@ -60,7 +60,8 @@ def _modules_of_benchmark(name: str) -> list[str]:
     """The modules of what makes a benchmark and of its class; none if it cannot be opened here."""
     try:
         spec = BenchmarkSpec.parse(name)
-        maker = (ON_FILES if spec.file else BENCHMARKS).get(spec.name)
+        maker: Any = (ON_FILES if spec.file else BENCHMARKS).get(spec.name)
+        maker = getattr(maker, "func", maker)  # of functools.partial
         return list(dict.fromkeys([getattr(maker, "__module__", ""), type(open_benchmark(name)).__module__]))
     except UsageError:
         return []

@@ -92,9 +92,7 @@ class Work:
         method = batch.planned.setup.method
         for record in records:
             if self.first.ends(method, record.failure) and not self.keep_going:
-                said = (
-                    f"its first {FEWEST} runs failed in the same way, so its others are left out (unless --keep-going)"
-                )
+                said = f"its first {FEWEST} runs failed in the same way, so others are left out (unless --keep-going)"
                 publish(Notice(logging.WARNING, method, f"{said}: {record.failure}"))
         return records
 

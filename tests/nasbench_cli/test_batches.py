@@ -31,7 +31,7 @@ def test_a_run_that_a_crash_has_ended_is_stored_with_what_its_journal_holds(tmp_
     store = Store.create(tmp_path / "store")
     setup = make_setup(evals=9)
     begin(store, setup, 4, [9.0, 7.0, 8.0])
-    batch = Batch(cast(PlannedSetup, SimpleNamespace(setup=setup)), (4,))
+    batch = Batch(cast(PlannedSetup, SimpleNamespace(setup=setup, sources=())), (4,))
     Work(store, made_by=FACTS).give_up(batch, Lost("an ask took longer than 60 s"))
     (fragment,) = store.fragments()
     table = fragment.table()
@@ -77,9 +77,27 @@ def test_making_a_method_ready_belongs_to_no_run(nasbench: Callable[..., Printed
 
 
 def test_few_missing_runs_are_cut_so_that_every_job_has_some() -> None:
-    planned = cast(PlannedSetup, SimpleNamespace(live=False, setup=SimpleNamespace(evals=10)))
+    planned = cast(PlannedSetup, SimpleNamespace(live=False, setup=SimpleNamespace(evals=10, method="a")))
     assert [len(batch.seeds) for batch in cut([(planned, list(range(10)))], 4)] == [3, 3, 3, 1]
     assert [len(batch.seeds) for batch in cut([(planned, list(range(10)))] * 2, 1)] == [10, 10]
+
+
+def test_the_first_batch_of_a_method_is_small() -> None:
+    """What fails in all of its runs is noticed after ten."""
+    one, other = (
+        cast(PlannedSetup, SimpleNamespace(live=False, setup=SimpleNamespace(evals=100, method=name))) for name in "ab"
+    )
+    missing = [(one, list(range(600))), (other, list(range(5))), (one, list(range(30))), (other, list(range(20, 40)))]
+    sizes = [(batch.planned.setup.method, batch.seeds[0], len(batch.seeds)) for batch in cut(missing, 1)]
+    assert sizes == [
+        ("a", 0, 10),
+        ("a", 10, 500),
+        ("a", 510, 90),
+        ("b", 0, 5),
+        ("a", 0, 30),
+        ("b", 20, 5),
+        ("b", 25, 15),
+    ]
 
 
 @pytest.mark.parametrize(

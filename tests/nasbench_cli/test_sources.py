@@ -1,0 +1,172 @@
+"""Methods that were edited since their runs: what counts as a change, who says so, and what computes them anew."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from nasbench.benchmarks import BENCHMARKS, open_benchmark
+from nasbench.cli.engine import provenance, sources
+from nasbench.cli.engine.plan import PlannedSetup
+from nasbench.cli.engine.session import _move_aside
+from nasbench.cli.engine.sources import current_sources
+from nasbench.methods import METHODS
+from nasbench.results import Store
+from tests.conftest import Lend
+from tests.nasbench_cli.bob import install
+from tests.nasbench_cli.conftest import Command
+from tests.nasbench_cli.toys import Careful, Toy
+from tests.results.conftest import begin, make_setup
+
+ASKED = ["run", "--method", "bob", "--method", "local", "--bench", "hpobench-car", "--seeds", 3, "--evals", 4]
+CHANGED = "bob.py has changed since these runs (3 of bob): raise `version`, or `--anew bob`"
+
+
+def test_an_edited_method_is_told_until_its_runs_are_computed_anew_and_nothing_is_deleted(
+    command: Command, tmp_path: Path
+) -> None:
+    bob, store = install(tmp_path / "site"), tmp_path / "s"
+    assert command(*ASKED, "--store", "s", **bob).returncode == 0
+    assert CHANGED not in command(*ASKED, "--store", "s", **bob).stderr
+    before = {(f.setup.id, seed) for f in Store.open(store).fragments() for seed in f.seeds}
+    of_bob = [f.path.name for f in Store.open(store).fragments() if f.setup.method == "bob"]
+    with (tmp_path / "site" / "bob.py").open("a") as file:
+        file.write("\n# another thought\n")
+    again = command(*ASKED, "--store", "s", **bob)
+    assert again.returncode == 0
+    assert "all (cached)" in again.stdout
+    assert again.stderr.count(CHANGED) == 1
+    assert CHANGED in command("status", "s", **bob).stderr
+    assert CHANGED in " ".join(command("report", "s", **bob).stdout.split())
+    anew = command(*ASKED, "--store", "s", "--anew", "bob", **bob)
+    assert "3 (cached), 3 to run" in anew.stdout
+    assert CHANGED not in anew.stderr + command("status", "s", **bob).stderr
+    assert {path.name for path in (store / "_aside").iterdir()} >= set(of_bob)
+    assert {(f.setup.id, seed) for f in Store.open(store).fragments() for seed in f.seeds} == before
+    assert not any("--anew" in plan["command"] for plan in Store.open(store).plans())
+
+
+def test_anew_names_a_method_that_is_requested(command: Command, tmp_path: Path) -> None:
+    bob = install(tmp_path / "site")
+    done = command(*ASKED, "--store", "s", "--anew", "tpe", **bob)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unknown method of --anew 'tpe'; allowed: bob, local" in done.stderr
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_run_under_way_begins_anew_too_and_its_journal_is_kept(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "store")
+    setup = make_setup(evals=9)
+    for seed in (0, 1, 2):
+        begin(store, setup, seed, [9.0, 7.0])
+    state = (store.journals / f"{setup.run_id(0)}.jsonl").with_suffix(".0-abc.state")
+    state.write_text("a training")
+    _move_aside(store, [cast(PlannedSetup, SimpleNamespace(setup=setup, seeds=(0, 1)))])
+    assert [path.name for path in store.journals.glob("*.jsonl")] == [f"{setup.run_id(2)}.jsonl"]
+    aside = {path.name for path in (store.folder / "_aside").iterdir()}
+    assert aside == {f"{setup.run_id(0)}.jsonl", f"{setup.run_id(1)}.jsonl", state.name}
+
+
+def package(folder: Path, name: str) -> Path:
+    """A package with a method in one module, and what it works with in another."""
+    (folder / name / "deep").mkdir(parents=True)
+    (folder / name / "__init__.py").write_text("")
+    (folder / name / "deep" / "words.py").write_text("FIRST = 1\n")
+    (folder / name / "own.py").write_text(
+        "from tests.nasbench_cli.toys import Careful\n\n\nclass Own(Careful):\n    ''\n"
+    )
+    return folder / name
+
+
+def digest_of(name: str) -> list[str]:
+    """Digests of the sources of the method, read as a new command would."""
+    return [s.digest for s in current_sources()(make_setup(name, "not-here")) if s.of == "method"]
+
+
+def test_every_file_of_a_package_counts_and_of_a_large_one_that_of_the_method(
+    tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = package(tmp_path, "bobs_own")
+    import bobs_own.own  # type: ignore[import-not-found]
+
+    lend(METHODS, "own", bobs_own.own.Own)
+    (whole,) = current_sources()(make_setup("own", "not-here"))
+    assert (whole.of, whole.name, whole.released) == ("method", "bobs_own", False)
+    (folder / "deep" / "words.py").write_text("FIRST = 2\n")
+    assert digest_of("own") != [whole.digest]
+    monkeypatch.setattr(sources, "_MOST_FILES", 2)
+    (alone,) = current_sources()(make_setup("own", "not-here"))
+    assert alone.name == "own.py"
+    (folder / "deep" / "words.py").write_text("FIRST = 3\n")
+    assert digest_of("own") == [alone.digest]
+    (folder / "own.py").write_text("# nothing\n")
+    assert digest_of("own") != [alone.digest]
+
+
+def test_a_file_is_read_once_per_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    whole = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or whole(path))  # type: ignore[func-returns-value]
+    found = current_sources()
+    for method in ("tpe", "c-tpe", "tpe:gamma=linear", "random"):
+        for evals in (1, 2):
+            found(make_setup(method, "hpobench-car", evals=evals))
+    names = [path.name for path in read if path.suffix == ".py"]
+    assert "random_search.py" in names
+    assert len(read) == len(set(read))
+
+
+def test_a_method_from_a_notebook_has_no_source(lend: Lend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Careful, "__module__", "__main__")
+    monkeypatch.delattr(sys.modules["__main__"], "__file__")
+    lend(METHODS, "careful", Careful)
+    assert digest_of("careful") == []
+
+
+def test_every_method_and_benchmark_here_has_sources_of_its_own() -> None:
+    """Not those of what makes it, such as a file of Python's own."""
+    for of, setups in (
+        ("method", [make_setup(name, "not-here") for name in METHODS.names()]),
+        ("benchmark", [make_setup("not-here", name) for name in BENCHMARKS.names()]),
+    ):
+        found = current_sources()
+        for setup in setups:
+            names = {s.name for s in found(setup) if s.of == of}
+            assert names, setup
+            assert "functools.py" not in names
+
+
+def test_a_benchmark_counts_with_what_makes_it(lend: Lend) -> None:
+    lend(BENCHMARKS, "toy", Toy)
+    open_benchmark.cache_clear()
+    (found,) = current_sources()(make_setup("not-here", "toy"))
+    assert (found.of, found.name, found.released) == ("benchmark", "tests", False)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_of_ours_only_files_with_uncommitted_changes_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = tmp_path / "nasbench_cli" / "engine"
+    for folder in (engine, tmp_path / "methods", tmp_path / "benchmarks"):
+        folder.mkdir(parents=True)
+    for path in (engine / "provenance.py", tmp_path / "methods" / "a.py", tmp_path / "methods" / "b.py"):
+        path.write_text("")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(provenance, "__file__", str(engine / "provenance.py"))
+    monkeypatch.setattr(provenance, "_commit", provenance._commit.__wrapped__)
+    assert provenance.changed_files() == frozenset()
+    (tmp_path / "methods" / "b.py").write_text("edited")
+    (tmp_path / "methods" / "new one.py").write_text("new")
+    assert provenance.changed_files() == {tmp_path / "methods" / "b.py", tmp_path / "methods" / "new one.py"}
+    shutil.rmtree(tmp_path / ".git")
+    assert provenance.changed_files() == frozenset()
