@@ -15,14 +15,14 @@ MOST_LINES = 24
 
 
 def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
-    """Prints failures on standard error: one line per reason why runs stopped, or had failed evaluations.
+    """Prints failures on standard error: one line per method and reason, of runs that stopped first.
 
     Args:
         failures: the setup and the record of each run with a failure.
     """
-    groups: dict[tuple[bool, str], list[tuple[Setup, RunRecord]]] = {}
+    groups: dict[tuple[bool, str, str], list[tuple[Setup, RunRecord]]] = {}
     for setup, record in failures:
-        groups.setdefault((not record.failure, kind(record.first_reason)), []).append((setup, record))
+        groups.setdefault((not record.failure, setup.method, kind(record.first_reason)), []).append((setup, record))
     stopped_first = sorted(groups.items(), key=lambda group: group[0][0])
     for _, group in stopped_first[:MOST_LINES]:
         click.echo(f"failed: {_told(group)}", err=True)

@@ -72,8 +72,9 @@ def test_failures_are_data_and_the_rest_goes_on(command: Command, tmp_path: Path
     ]
     done = command(*arguments)
     assert done.returncode == 1
-    assert "failed: raises-in-ask on toy, none, seed 0: stopped: ask: ValueError: no idea" in done.stderr
-    assert "failed: raises-at-once on toy, none, seed 1: stopped: constructor: RuntimeError: not today" in done.stderr
+    assert "failed: 4 runs, raises-in-ask on toy, none, seed 0 first: stopped: ask: ValueError: no idea" in done.stderr
+    at_once = "failed: 4 runs, raises-at-once on toy, none, seed 0 first: stopped: constructor: RuntimeError: not today"
+    assert at_once in done.stderr
     assert "random on toy-faulty" in done.stderr
     assert "random on toy," not in done.stderr
     assert "10 runs with failures" in done.stderr
