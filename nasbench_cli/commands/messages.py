@@ -17,12 +17,16 @@ MOST_LINES = 24
 def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
     """Prints failures on standard error: one line per method and reason, of runs that stopped first.
 
+    Failed evaluations of a setup count as those of one reason, the first: each configuration may have its own.
+
     Args:
         failures: the setup and the record of each run with a failure.
     """
     groups: dict[tuple[bool, str, str], list[tuple[Setup, RunRecord]]] = {}
+    of_setup: dict[str, str] = {}
     for setup, record in failures:
-        groups.setdefault((not record.failure, setup.method, kind(record.first_reason)), []).append((setup, record))
+        reason = record.failure or of_setup.setdefault(setup.title, record.first_reason)
+        groups.setdefault((not record.failure, setup.method, kind(reason)), []).append((setup, record))
     stopped_first = sorted(groups.items(), key=lambda group: group[0][0])
     for _, group in stopped_first[:MOST_LINES]:
         click.echo(f"failed: {_told(group)}", err=True)

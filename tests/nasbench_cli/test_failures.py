@@ -120,15 +120,16 @@ def test_equal_reasons_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
     one, other = make_setup("bob"), make_setup("bob", "other")
     many = [(setup, record(seed, "ask: no (bob.py:3)")) for setup in (one, other) for seed in range(1500)]
-    some = [(one, record(seed, evaluation=f"boom {seed}")) for seed in range(2000, 2003)]
+    some = [(one, record(2000 + i, evaluation=f"no {name}")) for i, name in enumerate(["relu", "conv", "pool"])]
+    some.append((other, record(2000, evaluation="no relu")))
     others = [(other, record(7, "tell: no (bob.py:9)")), (make_setup("al"), record(0, "ask: no (bob.py:3)"))]
     say_failures([*some, *many, *others])
     assert capsys.readouterr().err.splitlines() == [
         "failed: 3,000 runs, bob on toy, none, seed 0 first: stopped: ask: no (bob.py:3)",
         "failed: bob on other, none, seed 7: stopped: tell: no (bob.py:9)",
         "failed: al on toy, none, seed 0: stopped: ask: no (bob.py:3)",
-        "failed: 3 runs, bob on toy, none, seed 2000 first: 6 failed evaluations: boom 2000",
-        "3,005 runs with failures; when the cause is fixed, give the same command with --retry-failed",
+        "failed: 4 runs, bob on toy, none, seed 2000 first: 8 failed evaluations: no relu",
+        "3,006 runs with failures; when the cause is fixed, give the same command with --retry-failed",
     ]
 
 
