@@ -74,7 +74,8 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="nasbench")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error, also of a method or a benchmark.")
-def cli(debug: bool) -> None:
+@click.pass_context
+def cli(context: click.Context, /, debug: bool) -> None:
     """Compare NAS and HPO methods fairly: one space, one budget, one clock, honest statistics.
 
     \b
@@ -86,6 +87,7 @@ def cli(debug: bool) -> None:
 
     if debug:
         os.environ[DEBUG] = "1"
+        context.call_on_close(lambda: os.environ.pop(DEBUG, None))
     show_notices()
 
 

@@ -197,7 +197,7 @@ def where(error: BaseException, item: type | None = None) -> str:
     if item is not None and not is_ours(item.__module__):
         own = component(item.__module__)
         for frame, line in reversed(frames):
-            if component(frame.f_globals.get("__name__", "")) == own:
+            if component(str(frame.f_globals.get("__name__"))) == own:
                 return f"{Path(frame.f_code.co_filename).name}:{line}"
         return ""
     if isinstance(error, UsageError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -18,7 +19,7 @@ from nasbench.cli.engine.session import _move_aside
 from nasbench.cli.engine.sources import current_sources
 from nasbench.methods import METHODS
 from nasbench.results import Store
-from tests.conftest import Lend
+from tests.conftest import Lend, Printed
 from tests.nasbench_cli.bob import install
 from tests.nasbench_cli.conftest import Command
 from tests.nasbench_cli.toys import Careful, Toy
@@ -58,6 +59,23 @@ def test_anew_names_a_method_that_is_requested(command: Command, tmp_path: Path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "unknown method of --anew 'tpe'; allowed: bob, local" in done.stderr
     assert not (tmp_path / "s").exists()
+
+
+def test_what_goes_on_after_anew_is_the_command_without_it(
+    nasbench: Callable[..., Printed], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command would compute everything once more."""
+    asked = ["run", "--method", "bad", "--bench", "hpobench-car", "--seeds", 12, "--evals", 2, "--anew", "bad"]
+    done = command(*asked, "--store", "s", **install(tmp_path / "site"))
+    assert "2 runs are still missing: give the same command again, without --anew" in done.stderr
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nasbench.cli.commands.run.begin", stopped)
+    for words, end in ((["--anew=random"], "command without --anew continues"), ([], "the same command continues")):
+        asked = ["run", "--method", "random", "--bench", "hpobench-car", "--store", tmp_path / "t", *words]
+        assert end in nasbench(*asked).err
 
 
 def test_a_run_under_way_begins_anew_too_and_its_journal_is_kept(tmp_path: Path) -> None:
