@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -12,12 +13,14 @@ from nasbench.benchmarks import Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.commands.messages import say_failures
 from nasbench.cli.engine.failures import FEWEST, OF_BENCHMARK, FirstRuns, kind
+from nasbench.methods import METHODS
 from nasbench.results import Store
 from nasbench.results.store.fragment import RunRecord
+from tests.conftest import Lend, Printed
 from tests.nasbench_cli.bob import TO_BLAME, install
 from tests.nasbench_cli.conftest import Command
 from tests.nasbench_cli.toy_runs import rows, toy_run
-from tests.nasbench_cli.toys import Careful, Foreigner, Toy
+from tests.nasbench_cli.toys import Careful, Foreigner, RaisesAtOnce, Toy
 from tests.results.conftest import make_setup
 
 REASON = f"ask: LinAlgError: Matrix is not positive definite ({TO_BLAME})"
@@ -92,6 +95,14 @@ def test_live_runs_of_a_failing_method_end_after_ten(command: Command, tmp_path:
     assert done.returncode == 1
     assert pd.read_parquet(tmp_path / "s")["seed"].nunique() == FEWEST
     assert "4 runs are still missing" in done.stderr
+
+
+def test_in_the_process_of_the_command_a_failing_method_ends_after_ten_runs_too(
+    nasbench: Callable[..., Printed], lend: Lend, tmp_path: Path
+) -> None:
+    lend(METHODS, "bad", RaisesAtOnce)
+    assert nasbench(*asked("bad", "random")[:-1], tmp_path / "s").code == 1
+    assert pd.read_parquet(tmp_path / "s").groupby("method")["seed"].nunique().to_dict() == {"bad": 10, "random": 25}
 
 
 def test_a_method_with_one_sound_run_goes_on() -> None:
