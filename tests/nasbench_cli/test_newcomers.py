@@ -70,7 +70,7 @@ def test_what_another_command_has_computed_meanwhile_is_said(
 ) -> None:
     compute = Session.compute
 
-    def by_another(self: Session, where: object) -> object:
+    def by_another(self: Session, where: object, keep_going: bool) -> object:
         list(compute(self, where))  # type: ignore[arg-type]
         return (records for records in ())
 
