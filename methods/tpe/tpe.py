@@ -156,8 +156,9 @@ class TPE(Method):
     def _initial_draw(self) -> Configuration:
         """A configuration at the beginning: what is believed, then draws from the prior."""
         if self._belief is None:
-            return self._problem.space.sample(self._rng)
-        return self._belief.draw(self._rng, kept=float(self._asked == 1))
+            return self._problem.sample(self._rng)
+        belief, kept = self._belief, float(self._asked == 1)
+        return self._problem.accepted(lambda: belief.draw(self._rng, kept=kept))
 
     def suggestion(self, pending: Sequence[Configuration] = ()) -> Configuration:
         """The best candidate by the model, even before all initial configurations have been asked for.

@@ -125,7 +125,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     left = Forecast(session.store, session.requested, jobs).left if executor.local else None
     with Progress(sum(len(seeds) for _, seeds in todo), under_way=under_way, left=left) as progress, closing(runs):
         for records in runs:
-            evaluations += sum(record.rows - bool(record.failure) for record in records)  # without closing rows
+            evaluations += sum(record.evaluations for record in records)
             computed += len(records)
             progress.advance(len(records))
     seconds = perf_counter() - started

@@ -20,10 +20,12 @@ from nasbench.benchmarks import (
     abilities,
     label,
     open_benchmark,
+    parse_constraints,
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.evaluations import refusing
 from nasbench.cli.engine.held_back import holds_back
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
@@ -174,9 +176,16 @@ def is_current(setup: Setup) -> bool | None:
     if (setup.schema, setup.data, setup.method_version, setup.parameters) != today:
         return False
     try:
-        return setup.held_back == (not setup.objectives and holds_back(benchmark))
+        refuses = benchmark.live and not setup.train_infeasible and _has_cheap(benchmark, setup.constraint)
+        held_back = not setup.objectives and holds_back(benchmark)
+        return (setup.held_back, setup.refusals_are_free) == (held_back, refuses)
     except Exception:
         return None
+
+
+def _has_cheap(benchmark: Benchmark, constraint: str) -> bool:
+    """Whether a constraint, given by its label, is on a metric that is known before training."""
+    return any(abilities.named(benchmark, c.metric).cheap for c in parse_constraints([constraint]))
 
 
 def _check_fit(
@@ -317,11 +326,12 @@ def _setup(
         seconds=protocol.seconds,
         workers=protocol.workers,
         charge_thinking=protocol.charge_thinking,
-        train_infeasible=protocol.train_infeasible and benchmark.live and any(b.metric.cheap for b in bounds),
+        train_infeasible=protocol.train_infeasible and bool(refusing(benchmark, bounds)),
         metrics=(*(metric.name for metric in benchmark.metrics), *(added(objectives) if several else ())),
         setting=setting,
         initial=spec.initial,
         tuned_on=spec.tuned_on,
         objectives=tuple(metric.name for metric in objectives) if several else (),
         held_back=not several and holds_back(benchmark),
+        refusals_are_free=not protocol.train_infeasible and bool(refusing(benchmark, bounds)),
     )
