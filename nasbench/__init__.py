@@ -152,7 +152,9 @@ def run(
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
     evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
 
-    Raises UsageError for anything that cannot run, before anything is computed; StoreError if runs are missing at the
+    A method that does not fit a benchmark is left out there, with a warning.
+
+    Raises UsageError for anything else that cannot run, before anything is computed; StoreError if runs are missing at the
     end, since another process computes them or theirs was killed.
     """
     import tempfile
@@ -191,7 +193,7 @@ def run(
                 f"{count(absent, 'run')} missing: another command computes them, or their process was killed; call it "
                 f"again{said}"
             )
-        _warn([session.store])
+        _warn([*session.left_out, *session.store.notices])
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]
@@ -304,12 +306,12 @@ def report(
     try:
         return write(opened, with_own_baseline(request, opened), is_current)
     finally:
-        _warn(opened)
+        _warn(notice for store in opened for notice in store.notices)
 
 
-def _warn(stores: Iterable[Store]) -> None:
-    """Makes notices of stores warnings, such as of a damaged file that was set aside."""
-    for notice in dict.fromkeys(notice for store in stores for notice in store.notices):
+def _warn(notices: Iterable[str]) -> None:
+    """Makes notices warnings, such as of a damaged file that was set aside, or of a method that was left out."""
+    for notice in dict.fromkeys(notices):
         warnings.warn(notice, stacklevel=3)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from nasbench.results import Store
@@ -43,6 +45,12 @@ def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
             "--retry-failed",
             err=True,
         )
+
+
+def say_left_out(sentences: Iterable[str]) -> None:
+    """Prints on standard error which methods are left out, and where."""
+    for sentence in sentences:
+        click.echo(f"left out: {sentence}", err=True)
 
 
 def say_notices(store: Store) -> None:

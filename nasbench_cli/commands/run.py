@@ -18,7 +18,7 @@ from nasbench.cli.commands.forewarnings import (
     warn_of_small_budgets,
     warn_of_void_constraints,
 )
-from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
+from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_left_out, say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import (
     asked_suite,
@@ -50,7 +50,8 @@ _WORTH_SAYING = 30.0  # seconds
     type=click.Path(path_type=Path),
     metavar="FILE",
     shell_complete=completion.suites,
-    help="Take the grid from a TOML file, or suites/FILE.toml; a --method then replaces its methods.",
+    help="Take the grid from a TOML file, or suites/FILE.toml; --bench and --seeds choose a part of it, "
+    "--method replaces its methods.",
 )
 @click.option(
     "--store",
@@ -107,6 +108,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
 
     Returns whether any run of the session failed or is missing.
     """
+    say_left_out(session.left_out)
     todo, jobs = session.to_do, executor.jobs
     incomplete = [p for p, _ in todo]
     if executor.local:
@@ -147,6 +149,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool) 
     if absent:
         are = "is" if absent == 1 else "are"
         click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again", err=True)
+    say_left_out(session.left_out)
     return bool(failures or absent)
 
 

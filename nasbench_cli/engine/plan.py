@@ -23,6 +23,7 @@ from nasbench.benchmarks import (
     parse_constraints,
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
+from nasbench.benchmarks.spaces.errors import Misfit
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import refusing
@@ -32,6 +33,7 @@ from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
+from nasbench.results.display.numbers import listed
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
 _MOST_SECONDS = 1e12
@@ -121,12 +123,29 @@ class PlannedSetup:
         return open_benchmark(self.setup.bench).live
 
 
+@dataclass(frozen=True)
+class Fitting:
+    """The setups of some grids, without those whose method does not fit their benchmark."""
+
+    planned: list[PlannedSetup]
+    left_out: tuple[str, ...]
+    """A sentence, without its full stop, about each method and its reason not to fit."""
+
+
 def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
+    """The setups of some grids that fit (`fitting`)."""
+    return fitting(grids).planned
+
+
+def fitting(grids: Sequence[Grid]) -> Fitting:
     """The setups of some grids; a setup in several grids is listed once, with the union of its seeds.
 
-    Raises UsageError if a method does not fit a benchmark, an option is out of range, or nothing is feasible.
+    A method that does not fit a benchmark is left out there. Raises UsageError if none fits any, an option is out of
+    range, or nothing is feasible.
     """
     planned: dict[str, PlannedSetup] = {}
+    misfits: dict[tuple[str, str], dict[str, None]] = {}
+    """Method and reason → the benchmarks that it does not fit for this reason."""
     for grid in grids:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
@@ -137,13 +156,20 @@ def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
                     bounds = abilities.bounds(benchmark, constraints)
                     setting = _setting(benchmark, bounds, objectives)
                 for spec in grid.methods:
-                    with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
-                        beginning = _check_fit(spec, benchmark, bounds, objectives, grid.protocol)
+                    try:
+                        with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
+                            beginning = _check_fit(spec, benchmark, bounds, objectives, grid.protocol)
+                    except Misfit as misfit:
+                        misfits.setdefault((spec.name, str(misfit)), {})[benchmark.name] = None
+                        continue
                     setup = _setup(spec, benchmark, label(constraints), bounds, objectives, setting, grid.protocol)
                     known = planned[setup.id].seeds if setup.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
                     planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, beginning)
-    return list(planned.values())
+    left_out = tuple(f"{name} does not run on {listed([*benches])}: {why}" for (name, why), benches in misfits.items())
+    if not planned:
+        raise UsageError("; ".join(left_out))
+    return Fitting(list(planned.values()), left_out)
 
 
 @contextmanager
@@ -152,7 +178,7 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        if key not in grid.places:
+        if key not in grid.places or isinstance(error, Misfit):
             raise
         raise UsageError(f"{grid.places[key]}: {error}{remedy}") from None
 
@@ -197,13 +223,13 @@ def _check_fit(
 ) -> float:
     """Checks that a method can run on a benchmark, and returns the expected seconds of its first ask.
 
-    Raises UsageError, with the reason, if it cannot.
+    Raises Misfit, with the reason, if it cannot; UsageError for an option or a protocol that is wrong.
     """
     problem = Problem.of(benchmark, bounds, objectives=objectives)
     if why := misfit(spec, problem):
         lacks_fidelity = spec.method.needs_fidelity and benchmark.fidelity is None and not problem.several
         elsewhere = _with_fidelity(spec) if lacks_fidelity else ""
-        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {why}{elsewhere}")
+        raise Misfit(f"{why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     ends_by_clock = protocol.evals is None and protocol.seconds is not None and not protocol.charge_thinking

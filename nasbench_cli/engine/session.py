@@ -12,7 +12,7 @@ from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.foreign import errors_named, interrupts_noted
 from nasbench.cli.engine.executors import Executor
-from nasbench.cli.engine.plan import PlannedSetup, expand
+from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.engine.work import Work
 from nasbench.results import Store, StoreError
@@ -27,6 +27,8 @@ class Session:
     store: Store
     requested: list[tuple[PlannedSetup, list[int]]]
     """Every requested setup with the seeds that the store lacked at the beginning; a complete setup has none."""
+    left_out: tuple[str, ...] = ()
+    """A sentence about each requested method and a reason why it does not run on some benchmark."""
 
     @property
     def planned(self) -> list[PlannedSetup]:
@@ -77,12 +79,13 @@ def begin(
         shard: which of several shards of the suite to compute; by default all of it.
         unseal: whether setups on sealed search spaces may run.
 
-    Raises UsageError if a setup of the suite cannot run, is on a sealed space, or lacks its data; StoreError if the
+    Raises UsageError if no setup of the suite can run, one is on a sealed space, or lacks its data; StoreError if the
     folder is no store.
     """
     folder = Path(os.path.abspath(folder))  # a method may change the working directory later
     with interrupts_noted():
-        planned = expand(suite.grids)
+        wanted = fitting(suite.grids)
+    planned = wanted.planned
     if not unseal:
         _refuse_sealed(planned)
     if shard is not None:
@@ -95,7 +98,8 @@ def begin(
     store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.wishes)
     _forget_finished(store)
     stored = store.runs()
-    return Session(store, [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned])
+    requested = [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned]
+    return Session(store, requested, wanted.left_out)
 
 
 def _refuse_sealed(planned: list[PlannedSetup]) -> None:
