@@ -290,6 +290,9 @@ class Method(Blockwise, ABC):
     """Options that a later release added, with the value at which runs are what they were; such runs keep their
     identity."""
 
+    shortened_by: ClassVar[tuple[str, ...]] = ()
+    """Options, whole numbers, by which the first ask takes less time if all fall together (`beginning`)."""
+
     method_option: ClassVar[str] = ""
     """Name of the option that names another method, by which this one searches; empty if there is none. What holds of
     that method (`version`, `tuned_on`, `repeatable`) then holds of this one, too."""

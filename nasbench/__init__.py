@@ -124,6 +124,7 @@ def run(
     executor: str | None = None,
     store: str | Path | None = None,
     sealed: bool = False,
+    force: bool = False,
 ) -> pd.DataFrame:
     """Runs methods on benchmarks, and returns every evaluation of every run.
 
@@ -148,14 +149,15 @@ def run(
         executor: where runs are computed, as `nasbench run --executor` takes it: `"ray:address=auto"`.
         store: the folder in which trajectories are kept, and found again; by default nothing is kept.
         sealed: whether to run on sealed search spaces too, on which no default may be chosen.
+        force: whether to begin searches that are expected to take longer than `seconds`.
 
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
     evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
 
     A method that does not fit a benchmark is left out there, with a warning.
 
-    Raises UsageError for anything else that cannot run, before anything is computed; StoreError if runs are missing at the
-    end, since another process computes them or theirs was killed.
+    Raises UsageError for anything else that cannot run, before anything is computed; StoreError if runs are missing at
+    the end, since another process computes them or theirs was killed.
     """
     import tempfile
 
@@ -183,7 +185,7 @@ def run(
     )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "store") if store is None else Path(store)
-        session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed)
+        session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed, force=force)
         for _ in session.compute(where):
             pass
         _, absent = session.outcome()

@@ -232,7 +232,7 @@ class _Run:
     held_out: dict[str, float]
     unseen: float
     evaluations: int
-    """Number of evaluations, the amounts of training of one full evaluation; in seconds, of rows that are evaluations."""
+    """Number of evaluations, each the training of a full one; where the budget is in seconds, of rows but refused ones."""
     feasibility: dict[str, float]
     """The columns of `Curves.runs` about feasibility."""
 

@@ -64,6 +64,7 @@ class OneShot(Method):
     repeatable = Repeatable.SAME_MACHINE
     version = 2
     needs = (AsSupernet,)
+    shortened_by = ("epochs",)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
         self._problem, self._rng, self._settings = problem, rng, settings
@@ -93,8 +94,8 @@ class OneShot(Method):
         return (
             ""
             if isinstance(problem.space, AsSupernet)
-            else "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one cell "
-            "supernet:IMAGES:TABLE, whose draws are looked up"
+            else "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one "
+            "cell supernet:IMAGES:TABLE, whose draws are looked up"
         )
 
     def ask(self) -> Configuration:
@@ -187,9 +188,7 @@ class OneShot(Method):
             raise Misfit(f"{space.name} has one class: there is nothing to learn")
         half = space.training_images // 2
         if half < space.batch:
-            raise Misfit(
-                f"half of the training images of {space.name} are {half}, fewer than a batch of {space.batch}"
-            )
+            raise Misfit(f"half of the training images of {space.name} are {half}, fewer than a batch of {space.batch}")
         steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
         if settings.rule == "zeroth-order":
             if settings.window > steps:

@@ -57,6 +57,13 @@ def takes_shard(command: Command) -> Command:
     )
 
 
+def takes_force(command: Command) -> Command:
+    """Adds the option --force to a command."""
+    return click.option(
+        "--force", is_flag=True, help="Also begin searches that are expected to take longer than --budget-seconds."
+    )(command)
+
+
 def takes_grid(command: Command) -> Command:
     """Adds the options that describe a grid of runs, or reduce a suite, to a command; `asked_suite` reads them."""
     options = [_option(key) for key in KEYS]

@@ -25,6 +25,7 @@ from nasbench.cli.commands.options import (
     command_line,
     default_store,
     takes_data_dir,
+    takes_force,
     takes_grid,
     takes_shard,
 )
@@ -69,6 +70,7 @@ _WORTH_SAYING = 30.0  # seconds
     help="Where runs are computed (`nasbench list executors`).  [default: serial; processes with --jobs above 1]",
 )
 @click.option("--sealed", is_flag=True, help="Also run on sealed search spaces, on which no default may be chosen.")
+@takes_force
 @click.option(
     "--retry-failed", is_flag=True, help="Compute failed runs, and failed evaluations of interrupted runs, again."
 )
@@ -83,6 +85,7 @@ def run(
     shard: str | None,
     executor: str | None,
     sealed: bool,
+    force: bool,
     retry_failed: bool,
     **_: Any,
 ) -> int:
@@ -95,7 +98,7 @@ def run(
     folder = folder or default_store(suite)
     part = None if shard is None else Shard.parse(shard)
     command = command_line(context, "folder")
-    session = begin(wanted, folder, command, retry_failed=retry_failed, shard=part, unseal=sealed)
+    session = begin(wanted, folder, command, retry_failed=retry_failed, shard=part, unseal=sealed, force=force)
     return SOME_FAILED if compute(session, where, folder, suite is not None) else DONE
 
 

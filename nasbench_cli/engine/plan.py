@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from nasbench.benchmarks import (
     BENCHMARKS,
     Benchmark,
@@ -24,10 +22,10 @@ from nasbench.benchmarks import (
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.errors import Misfit
-from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import refusing
 from nasbench.cli.engine.held_back import holds_back
+from nasbench.cli.engine.long_searches import beginning, too_long
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
@@ -133,15 +131,19 @@ class Fitting:
 
 
 def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
-    """The setups of some grids that fit (`fitting`)."""
-    return fitting(grids).planned
+    """The setups of some grids that fit (`fitting`), however long their searches take."""
+    return fitting(grids, force=True).planned
 
 
-def fitting(grids: Sequence[Grid]) -> Fitting:
+def fitting(grids: Sequence[Grid], force: bool = False) -> Fitting:
     """The setups of some grids; a setup in several grids is listed once, with the union of its seeds.
 
-    A method that does not fit a benchmark is left out there. Raises UsageError if none fits any, an option is out of
-    range, or nothing is feasible.
+    A method that does not fit a benchmark is left out there.
+
+    Args:
+        force: whether to keep methods whose first ask is expected to take longer than the budget.
+
+    Raises UsageError if no method fits any benchmark, an option is out of range, or nothing is feasible.
     """
     planned: dict[str, PlannedSetup] = {}
     misfits: dict[tuple[str, str], dict[str, None]] = {}
@@ -158,14 +160,14 @@ def fitting(grids: Sequence[Grid]) -> Fitting:
                 for spec in grid.methods:
                     try:
                         with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
-                            beginning = _check_fit(spec, benchmark, bounds, objectives, grid.protocol)
+                            first_ask = _check_fit(spec, benchmark, bounds, objectives, grid.protocol, force)
                     except Misfit as misfit:
                         misfits.setdefault((spec.name, str(misfit)), {})[benchmark.name] = None
                         continue
                     setup = _setup(spec, benchmark, label(constraints), bounds, objectives, setting, grid.protocol)
                     known = planned[setup.id].seeds if setup.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
-                    planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, beginning)
+                    planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, first_ask)
     left_out = tuple(f"{name} does not run on {listed([*benches])}: {why}" for (name, why), benches in misfits.items())
     if not planned:
         raise UsageError("; ".join(left_out))
@@ -220,8 +222,12 @@ def _check_fit(
     bounds: tuple[Bound, ...],
     objectives: tuple[Metric, ...],
     protocol: Protocol,
+    force: bool,
 ) -> float:
     """Checks that a method can run on a benchmark, and returns the expected seconds of its first ask.
+
+    Args:
+        force: whether that may be more than the budget.
 
     Raises Misfit, with the reason, if it cannot; UsageError for an option or a protocol that is wrong.
     """
@@ -238,12 +244,11 @@ def _check_fit(
             f"evaluations of {benchmark.name} take no time, so seconds are no budget: give evaluations (--evals), or "
             "--charge-thinking too"
         )
-    # The user can correct an option out of range now; any other error is the method's, and its run will record it.
-    try:
-        with foreign():
-            return float(spec.build(problem, np.random.default_rng(0)).beginning)
-    except Broken:
-        return 0.0
+    seconds = beginning(spec, problem)
+    on_clock = benchmark.live or protocol.charge_thinking
+    if on_clock and not force and protocol.seconds is not None and seconds > protocol.seconds:
+        raise Misfit(too_long(spec, problem, seconds, protocol.seconds))
+    return seconds
 
 
 def _is_free(benchmark: Benchmark) -> bool:

@@ -119,10 +119,7 @@ def _run_loop(
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
     workers: Workers
     objectives = abilities.objectives(benchmark, setup.objectives)
-    if journal is None:
-        workers = SimulatedWorkers(benchmark)
-    else:
-        workers = LiveWorkers(benchmark, journal, bounds, objectives)
+    workers = SimulatedWorkers(benchmark) if journal is None else LiveWorkers(benchmark, journal, bounds, objectives)
     search = _Search(setup, benchmark, bounds, objectives, workers, seeds)
     failure = ""
     log: tuple[Logged, ...] = ()

@@ -69,6 +69,7 @@ def begin(
     retry_failed: bool = False,
     shard: Shard | None = None,
     unseal: bool = False,
+    force: bool = False,
 ) -> Session:
     """Opens or creates a store, records the request in it, and finds the missing runs.
 
@@ -78,13 +79,14 @@ def begin(
             from before their first failed evaluation.
         shard: which of several shards of the suite to compute; by default all of it.
         unseal: whether setups on sealed search spaces may run.
+        force: whether searches may begin that are expected to take longer than the budget.
 
     Raises UsageError if no setup of the suite can run, one is on a sealed space, or lacks its data; StoreError if the
     folder is no store.
     """
     folder = Path(os.path.abspath(folder))  # a method may change the working directory later
     with interrupts_noted():
-        wanted = fitting(suite.grids)
+        wanted = fitting(suite.grids, force)
     planned = wanted.planned
     if not unseal:
         _refuse_sealed(planned)

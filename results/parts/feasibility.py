@@ -40,11 +40,11 @@ def table(comparison: Comparison) -> Table:
         }
     )
     note = (
-        "As observed. feasible %: feasible evaluations over all evaluations, a part of a training being judged by what "
-        "it measured where it ended. first: upper median over seeds of the number of evaluations to the first feasible "
-        "one; after: the same in seconds on the run's clock. never: runs without any. refused: proposals that were known to "
-        "violate a constraint, in all; they are no evaluations and used no budget but time. failed: evaluations and runs "
-        "that failed."
+        "As observed. feasible %: feasible evaluations over all evaluations, a part of a training being judged by "
+        "what it measured where it ended. first: upper median over seeds of the number of evaluations to the first "
+        "feasible one; after: the same in seconds on the run's clock. never: runs without any. refused: proposals "
+        "that were known to violate a constraint, in all, which are no evaluations and used none of that budget. "
+        "failed: evaluations and runs that failed."
     )
     return Table("feasibility", "Feasible proposals", note, data, shown, place="terminal")
 

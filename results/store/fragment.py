@@ -226,7 +226,9 @@ def read_log(path: Path, digest: str) -> pa.Table:
 
 def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
     # On the disk setups keep their former name, "cell".
-    content = _parquet(rows, {"cell": setup.to_json(), "runs": [run.to_json() for run in runs], "provenance": provenance})
+    content = _parquet(
+        rows, {"cell": setup.to_json(), "runs": [run.to_json() for run in runs], "provenance": provenance}
+    )
     words = re.sub(r"[^\w.+-]", "_", f"{setup.method}.{setup.bench}.{setup.constraint}", flags=re.ASCII)
     disk.write(folder / f"{words[:_LONGEST_WORDS]}.{setup.id}.{disk.digest(content)}.parquet", content)
 

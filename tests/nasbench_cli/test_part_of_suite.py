@@ -68,7 +68,7 @@ def test_method_still_replaces_the_methods_of_the_part(nasbench: Callable[..., P
     [
         (
             ["--bench", "hpolib-slice"],
-            "unknown benchmark of this suite 'hpolib-slice' (did you mean hpolib-naval?); allowed: hpolib-naval, nb201-",
+            "unknown benchmark of this suite 'hpolib-slice' (did you mean hpolib-naval?); allowed: hpolib-naval,",
         ),
         (["--bench", "nb201-cifar1000"], "did you mean nb201-cifar100?"),
         (["--seeds", "5"], "--seeds 5 is more than this suite has: its seeds are 5 to 8"),

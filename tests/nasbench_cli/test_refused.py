@@ -13,8 +13,8 @@ import pytest
 
 from nasbench.benchmarks import Benchmark, Constraint, Evaluation, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
 from nasbench.cli.engine import runner
+from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
 from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
