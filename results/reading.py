@@ -232,7 +232,7 @@ class _Run:
     held_out: dict[str, float]
     unseen: float
     evaluations: int
-    """Number of evaluations, each the training of a full one; where the budget is in seconds, of rows but refused ones."""
+    """Number of evaluations, each the training of a full one; with a budget in seconds, of rows not refused."""
     feasibility: dict[str, float]
     """The columns of `Curves.runs` about feasibility."""
 

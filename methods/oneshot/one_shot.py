@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -64,7 +64,7 @@ class OneShot(Method):
     repeatable = Repeatable.SAME_MACHINE
     version = 2
     needs = (AsSupernet,)
-    shortened_by = ("epochs",)
+    shortened_by: ClassVar[tuple[str, ...]] = ("epochs",)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
         self._problem, self._rng, self._settings = problem, rng, settings
