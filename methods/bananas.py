@@ -83,11 +83,11 @@ class Bananas(Method):
     def ask(self) -> Configuration:
         if not self._queue and (self._left > 0 or len(self._seen) < 2):
             self._left -= 1
-            self._queue = [self._space.sample(self._rng)]
+            self._queue = [self._problem.sample(self._rng)]
         elif not self._queue:
             candidates = self._candidates()
             best = self._ranked(candidates)[: self._batch] if candidates else []
-            self._queue = [candidates[i] for i in best] or [self._space.sample(self._rng)]
+            self._queue = [candidates[i] for i in best] or [self._problem.sample(self._rng)]
         chosen = self._queue.pop(0)
         self._asked.add(chosen)
         return chosen

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -26,6 +26,9 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.views import missing
 from nasbench.methods.facts import check_facts
+from nasbench.methods.refusals import Refusals
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,9 @@ class Problem:
     """What is known beforehand of other tasks on the same space; None unless the benchmark is a table."""
     experts: Experts | None = None
     """Simulated experts of the task itself; None unless the benchmark is a table, and the method `asks_experts`."""
+    refusals: Refusals | None = None
+    """What the run refuses to train, which uses none of its budget of evaluations; None if it evaluates everything, as
+    on tables."""
 
     def __post_init__(self) -> None:
         if not self.told:
@@ -97,6 +103,18 @@ class Problem:
         """Whether the configuration satisfies every constraint that is known without an evaluation."""
         known = self.known
         return known is None or all(b.holds(known(b.metric.name, configuration)) for b in self.known_bounds)
+
+    def sample(self, rng: Generator) -> Configuration:
+        """A random configuration of the space, one that the run does not refuse if many draws give any."""
+        return self.accepted(lambda: self.space.sample(rng))
+
+    def accepted(self, draw: Callable[[], T], of: Callable[[T], Configuration] = lambda drawn: drawn) -> T:
+        """The first of many draws that the run does not refuse, or the last of them; one draw if it refuses nothing.
+
+        Args:
+            of: the configuration of a draw, where it is something else.
+        """
+        return draw() if self.refusals is None else self.refusals.first(draw, of)
 
     def known_violation(self, configuration: Configuration) -> float:
         """The sum of the violations of the constraints that are known without an evaluation."""
@@ -272,6 +290,9 @@ class Method(Blockwise, ABC):
     """Options that a later release added, with the value at which runs are what they were; such runs keep their
     identity."""
 
+    shortened_by: ClassVar[tuple[str, ...]] = ()
+    """Options, whole numbers, by which the first ask takes less time if all fall together (`beginning`)."""
+
     method_option: ClassVar[str] = ""
     """Name of the option that names another method, by which this one searches; empty if there is none. What holds of
     that method (`version`, `tuned_on`, `repeatable`) then holds of this one, too."""
@@ -373,24 +394,3 @@ def _is_method(item: object) -> bool:
 
 METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods", _is_method)
 """Every method by name."""
-
-
-def learner(name: str, asker: str) -> type[Method]:
-    """The method of a name, which must learn from evaluations that it did not ask for.
-
-    Args:
-        asker: name of the method that searches by it.
-
-    Raises UsageError, with the methods that do, for another one.
-    """
-    try:
-        method = METHODS.get(name)
-    except UsageError:
-        if name in METHODS.broken:
-            raise
-        method = None
-    if method is None or not method.learns_from_all:
-        able = ", ".join(each for each in sorted(METHODS.names()) if METHODS.get(each).learns_from_all)
-        why = "is no method" if method is None else "learns from its own proposals only"
-        raise UsageError(f"{asker} cannot search by {name}, which {why}; allowed: {able}")
-    return method

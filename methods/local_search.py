@@ -42,7 +42,7 @@ class LocalSearch(Method):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         check_least("initial", initial, 1)
-        self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
+        self._problem, self._space, self._constraints, self._rng = problem, problem.space, problem.constraints, rng
         self._initial = self._random_left = initial
         self._asked: set[Configuration] = set()
         self._pending: list[Configuration] = []
@@ -104,8 +104,8 @@ class LocalSearch(Method):
 
     def _drawn(self) -> Configuration:
         """A random configuration, one that has not been asked for if there seems to be any."""
-        drawn = self._new(lambda: self._space.sample(self._rng))
-        return self._space.sample(self._rng) if drawn is None else drawn  # a row of a list may be 0
+        drawn = self._new(lambda: self._problem.sample(self._rng))
+        return self._problem.sample(self._rng) if drawn is None else drawn  # a row of a list may be 0
 
     def _new(self, draw: Callable[[], Configuration]) -> Configuration | None:
         """A drawn configuration that has not been asked for; None if 50 draws in a row have been."""
@@ -124,7 +124,6 @@ class ParetoLocalSearch(LocalSearch):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         super().__init__(problem, rng, initial=initial)
-        self._problem = problem
         self._archive: dict[Configuration, tuple[float, Losses]] = {}
         """Violation and losses of the evaluations that none dominates since the last start."""
         self._visited: set[Configuration] = set()

@@ -6,6 +6,8 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import attrgetter
+from typing import NamedTuple
 
 from numpy.random import Generator
 
@@ -51,15 +53,31 @@ class Mcts(Method):
             raise UsageError(f"exploration must be 0 or more, and finite, not {exploration}")
         assert isinstance(problem.space, AsSequence)  # see `needs`
         self._start = problem.space.as_sequence
-        self._constraints, self._rng = problem.constraints, rng
+        self._problem, self._rng = problem, rng
         self._exploration, self._bisection = exploration, bisection
         self._root = Node()
         self._pending = Pending[list[Node]]()
         self._ranks: list[Rank] = []
 
     def ask(self) -> Configuration:
+        walked = self._problem.accepted(self._walked, attrgetter("configuration"))
+        path, widths = walked.path, walked.widths
+        for parent, choice, child in zip(path, walked.choices, path[1:], strict=False):
+            parent.children[choice] = child
+        for visited in path:
+            visited.visits += 1
+        if len(path) > len(widths):  # the tree has a node of its own for this configuration
+            path[-1].asked += 1
+            for parent, width in reversed(list(zip(path, widths, strict=False))):
+                children = parent.children.values()
+                parent.asked = min(child.asked for child in children) if len(children) == width else 0
+        self._pending.add(walked.configuration, path)
+        return walked.configuration
+
+    def _walked(self) -> _Walked:
+        """A way from the root to a configuration, down the tree and on at random; the tree is not changed."""
         node: Node | None = self._root
-        path, widths, walk = [self._root], [], self._start()
+        path, choices, widths, walk = [self._root], list[int](), list[int](), self._start()
         while walk.options:
             low, high, weights = 0, walk.options, walk.weights or [1] * walk.options
             while high - low > 1:
@@ -72,23 +90,15 @@ class Mcts(Method):
                     low, high = (middle, high) if choice else (low, middle)
                 widths.append(len(shares))
                 if node is not None:
-                    known = choice in node.children
-                    child = node.children.setdefault(choice, Node())
-                    path.append(child)
-                    node = child if known else None  # below a new node all is random
+                    child = node.children.get(choice)
+                    path.append(child or Node())
+                    choices.append(choice)
+                    node = child  # below a new node all is random
             walk = walk.take(low)
-        for visited in path:
-            visited.visits += 1
-        if len(path) > len(widths):  # the tree has a node of its own for this configuration
-            path[-1].asked += 1
-            for parent, width in reversed(list(zip(path, widths, strict=False))):
-                children = parent.children.values()
-                parent.asked = min(child.asked for child in children) if len(children) == width else 0
-        self._pending.add(walk.configuration, path)
-        return walk.configuration
+        return _Walked(walk.configuration, path, choices, widths)
 
     def tell(self, observation: Observation) -> None:
-        rank = observation.rank(self._constraints)
+        rank = observation.rank(self._problem.constraints)
         worse = len(self._ranks) - (bisect_left(self._ranks, rank) + bisect_right(self._ranks, rank)) / 2
         reward = worse / len(self._ranks) if self._ranks else 0.5
         insort(self._ranks, rank)
@@ -108,6 +118,18 @@ class Mcts(Method):
         enough = math.isqrt(self._root.visits)
         left = [option for option in options if node.children[option].asked < enough] or options
         return max(left, key=lambda option: node.children[option].bound(node.visits, self._exploration))
+
+
+class _Walked(NamedTuple):
+    """A way from the root of the tree to a configuration."""
+
+    configuration: Configuration
+    path: list[Node]
+    """The root, then the nodes below it; the last one may be new."""
+    choices: list[int]
+    """The choice behind each node of the path but the root."""
+    widths: list[int]
+    """The number of options of every choice, also of those below the path."""
 
 
 class Node:

@@ -12,7 +12,8 @@ from numpy.random import Generator
 from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import check_least
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal, learner
+from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
+from nasbench.methods.learners import learner
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe import CTPE
 
@@ -70,7 +71,7 @@ class ParEGO(Method):
     def ask(self) -> Configuration:
         self._asked += 1
         if self._asked <= self._initial or not self._told:
-            return self._problem.space.sample(self._rng)
+            return self._problem.sample(self._rng)
         steps = _STEPS[len(self._problem.objectives)]
         weights = drawn_weights(len(self._problem.objectives), steps, self._rng)
         method = self._by(self._inner, self._rng)

@@ -16,13 +16,13 @@ class RandomSearch(Method, blockwise=True):
     source = "J. Bergstra and Y. Bengio. Random Search for Hyper-Parameter Optimization. JMLR 13, 2012."
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
-        self._space, self._rng = problem.space, rng
+        self._problem, self._rng = problem, rng
 
     def ask(self) -> Configuration:
-        return self._space.sample(self._rng)
+        return self._problem.sample(self._rng)
 
     def ask_block(self, n: int) -> Block | None:
-        return self._space.sample_block(n, self._rng)
+        return self._problem.space.sample_block(n, self._rng)
 
     def tell(self, observation: Observation) -> None:
         """Ignored."""

@@ -66,7 +66,7 @@ class RegularizedEvolution(Method):
     def ask(self) -> Configuration:
         if self._initial > 0 or not self._members:
             self._initial -= 1
-            return self._space.sample(self._rng)
+            return self._problem.sample(self._rng)
         # Drawn with replacement, as algorithm 1 of the paper does.
         draws = self._rng.integers(len(self._members), size=self._tournament).tolist()
         if self._problem.several:
@@ -74,7 +74,7 @@ class RegularizedEvolution(Method):
             parent = self._members[min(draws, key=placed.__getitem__)]
         else:
             parent = min([self._members[i] for i in draws], key=_RANK)
-        return self._space.mutant(parent.configuration, self._rng)
+        return self._problem.accepted(lambda: self._space.mutant(parent.configuration, self._rng))
 
     def tell(self, observation: Observation) -> None:
         losses = self._problem.losses(observation) if self._problem.several else ()

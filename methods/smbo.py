@@ -78,7 +78,7 @@ class Smbo(Method):
 
     def ask(self) -> Configuration:
         if self._ridge.n < max(1, self._initial) or self._rng.random() < self._explore:
-            chosen = self._problem.space.sample(self._rng)
+            chosen = self._problem.sample(self._rng)
         else:
             configuration, indices = self._hashed.draw(self._candidates, self._rng)
             weights = np.append(self._believed().weights(), 0.0)  # the last for padding

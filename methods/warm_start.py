@@ -15,7 +15,8 @@ from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import check_least, check_range
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, learner
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
+from nasbench.methods.learners import learner
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe.tpe import CTPE
 

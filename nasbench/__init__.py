@@ -124,6 +124,7 @@ def run(
     executor: str | None = None,
     store: str | Path | None = None,
     sealed: bool = False,
+    force: bool = False,
 ) -> pd.DataFrame:
     """Runs methods on benchmarks, and returns every evaluation of every run.
 
@@ -148,12 +149,15 @@ def run(
         executor: where runs are computed, as `nasbench run --executor` takes it: `"ray:address=auto"`.
         store: the folder in which trajectories are kept, and found again; by default nothing is kept.
         sealed: whether to run on sealed search spaces too, on which no default may be chosen.
+        force: whether to begin searches that are expected to take longer than `seconds`.
 
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
     evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
 
-    Raises UsageError for anything that cannot run, before anything is computed; StoreError if runs are missing at the
-    end, since another process computes them or theirs was killed.
+    A method that does not fit a benchmark is left out there, with a warning.
+
+    Raises UsageError for anything else that cannot run, before anything is computed; StoreError if runs are missing at
+    the end, since another process computes them or theirs was killed.
     """
     import tempfile
 
@@ -181,7 +185,7 @@ def run(
     )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "store") if store is None else Path(store)
-        session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed)
+        session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed, force=force)
         for _ in session.compute(where, keep_going=True):
             pass
         _, absent = session.outcome()
@@ -191,7 +195,7 @@ def run(
                 f"{count(absent, 'run')} missing: another command computes them, or their process was killed; call it "
                 f"again{said}"
             )
-        _warn([session.store])
+        _warn([*session.left_out, *session.store.notices])
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]
@@ -305,12 +309,12 @@ def report(
     try:
         return write(opened, with_own_baseline(request, opened), is_current, current_sources())
     finally:
-        _warn(opened)
+        _warn(notice for store in opened for notice in store.notices)
 
 
-def _warn(stores: Iterable[Store]) -> None:
-    """Makes notices of stores warnings, such as of a damaged file that was set aside."""
-    for notice in dict.fromkeys(notice for store in stores for notice in store.notices):
+def _warn(notices: Iterable[str]) -> None:
+    """Makes notices warnings, such as of a damaged file that was set aside, or of a method that was left out."""
+    for notice in dict.fromkeys(notices):
         warnings.warn(notice, stacklevel=3)
 
 

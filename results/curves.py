@@ -40,10 +40,11 @@ class Curves:
     methods: tuple[str, ...]
     runs: pd.DataFrame
     """One row per run, in the order of the arrays. Columns: setting, method (their numbers), seed, evaluations,
-    failure, failed_evaluations; held_out (dict: metric of a test split → its value at the run's last incumbent); unseen
-    (whether the last incumbent has an unobserved repetition: 1 or 0, NaN if unknown); rows and feasible_rows (numbers
-    of evaluations, full or partial); first_feasible and first_seconds (evaluations, the last one perhaps
-    partial, and seconds on the run's clock until the first feasible row; infinite if there is none)."""
+    failure, failed_evaluations; held_out (dict: metric of a test split → its value at the run's last incumbent);
+    unseen (whether the last incumbent has an unobserved repetition: 1 or 0, NaN if unknown); rows and feasible_rows
+    (numbers of evaluations, full or partial); refused (number of proposals that were refused at no part of the
+    budget); first_feasible and first_seconds (evaluations, the last one perhaps partial, and seconds on the run's
+    clock until the first feasible row; infinite if there is none)."""
     worth: Mapping[str, Array]
     """Value of the incumbent after each evaluation, by the name of the score, shape (runs, evaluations). NaN before the
     first feasible evaluation, and if the incumbent does not count; the observed value on live benchmarks, which have no

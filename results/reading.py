@@ -22,7 +22,7 @@ from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.fragment import Fragment, Gone, Torn
-from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS, Setup, incumbent_steps
+from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS, Setup, are_refused, incumbent_steps
 from nasbench.results.store.under_way import under_way
 
 _COLUMNS = ("incumbent", "feasible", "finished")
@@ -90,7 +90,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}
     shape = sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs)))
-    may_have_parts = any(f.setup.setting.highest > 1 and f.setup.evals is not None for _, f in fragments)
+    may_have_parts = any(f.setup.counts_spending and f.setup.evals is not None for _, f in fragments)
     dense, in_rows = _Dense(*shape), _Dense(*shape) if may_have_parts else None
     settings: dict[tuple[str, str], dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
@@ -122,7 +122,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
                 "setting": place,
                 "method": f.setup.method,
                 "seed": run.seed,
-                "evaluations": len(part.states.finished),
+                "evaluations": part.evaluations,
                 "failure": run.failure,
                 "failed_evaluations": run.failed_evaluations,
                 "held_out": part.held_out,
@@ -155,7 +155,7 @@ def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) 
     """The incumbent after each row of a fragment, with the columns that scores need. Raises Torn if it is damaged."""
     setup = fragment.setup
     of_scores = dict.fromkeys(column for score in scores.values() for column in score.columns)
-    levels = _OF_LEVELS if setup.setting.highest > 1 else ()
+    levels = _OF_LEVELS if setup.counts_spending else ()
     metrics = [f"metric.{name}" for name in (*setup.setting.held_out, *setup.objectives)]
     table = fragment.table([*_COLUMNS, *of_scores, *levels, *metrics])
     columns = {name: _plain(table[name]) for name in table.column_names}
@@ -231,6 +231,8 @@ class _Run:
     rows: _States
     held_out: dict[str, float]
     unseen: float
+    evaluations: int
+    """Number of evaluations, each the training of a full one; with a budget in seconds, of rows not refused."""
     feasibility: dict[str, float]
     """The columns of `Curves.runs` about feasibility."""
 
@@ -252,17 +254,21 @@ class _Run:
         unseen = math.nan
         if UNSEEN.name in worth and len(observed) and incumbents.exists[rows][-1]:
             unseen = float(columns["unseen_feasible"][rows][-1] in (0, 1))  # neither where nothing is held back
-        in_parts = "level" in columns and bool((columns["level"][rows] < setup.setting.highest).any())
-        spent: Array = np.ceil(columns["spent"][rows]) if in_parts else np.arange(1.0, len(observed) + 1)
-        feasibility = _feasibility(every.feasible, spent, every.finished)
-        if in_parts and setup.evals is not None:  # the last evaluation is partial if its next part exceeds the budget
-            states = every.at(np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1)
-        return cls(states, every, held_out, unseen, feasibility)
+        whole = np.arange(1.0, len(observed) + 1)
+        spent: Array = np.ceil(columns["spent"][rows]) if "spent" in columns else whole
+        refused = int(are_refused(columns["spent"][rows]).sum()) if "spent" in columns else 0
+        feasibility = _feasibility(every.feasible, spent, every.finished, refused)
+        if setup.evals is None:
+            return cls(states, every, held_out, unseen, len(observed) - refused, feasibility)
+        if not np.array_equal(spent, whole):  # the last evaluation is partial if its next part exceeds the budget
+            ends = np.arange(1, max(spent, default=0.0) + 1)
+            states = every.at(np.searchsorted(spent, ends, side="right") - 1)
+        return cls(states, every, held_out, unseen, len(states.finished), feasibility)
 
 
-def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> dict[str, float]:
+def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array, refused: int) -> dict[str, float]:
     """The number of feasible rows of a run, and the evaluations and seconds used until the first of them."""
-    counts = {"rows": len(feasible), "feasible_rows": int(feasible.sum())}
+    counts = {"rows": len(feasible) - refused, "feasible_rows": int(feasible.sum()), "refused": refused}
     if not feasible.any():
         return counts | {"first_feasible": math.inf, "first_seconds": math.inf}
     first = int(feasible.argmax())

@@ -14,6 +14,10 @@ class UsageError(Exception):
     """A request of the user cannot be fulfilled; the message is one sentence that also says what is possible."""
 
 
+class Misfit(UsageError):
+    """A method cannot search what a benchmark is, whatever its options; the message says why. Others may run there."""
+
+
 def with_extra(extra: str) -> str:
     """The commands that install an extra (or several: `live,gp`), as the end of an error message."""
     return f"`make setup EXTRAS={extra}` in a clone, or `pip install '.[{extra}]'` there into an environment of yours"

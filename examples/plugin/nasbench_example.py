@@ -34,7 +34,7 @@ class HillClimbing(Method):
     def ask(self) -> Configuration:
         if self._best is None or self._waited >= self._patience:
             self._best, self._waited = None, 0
-            return self._problem.space.sample(self._rng)
+            return self._problem.sample(self._rng)
         return self._problem.space.mutate(self._best.configuration, self._rng)
 
     def tell(self, observation: Observation) -> None:

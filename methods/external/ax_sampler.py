@@ -71,7 +71,7 @@ class AxNEI(Method):
                 trial = self._attached(client, configuration)
         except (DataRequiredError, SearchSpaceExhausted):
             # Ax waits for pending initial trials, or has proposed the whole space: propose a random configuration.
-            configuration = space.sample(self._rng)
+            configuration = self._problem.sample(self._rng)
             trial = self._attached(client, configuration)
         self._pending.add(configuration, trial)
         self._proposed.add(configuration)

@@ -65,7 +65,7 @@ class RandomForestCEI(Method):
     def ask(self) -> Configuration:
         self._asked += 1
         if max(self._asked - 1, len(self._told)) < self._initial or not self._observed:
-            return self._problem.space.sample(self._rng)
+            return self._problem.sample(self._rng)
         candidates = self._proposals()
         known, at = self._features([o.configuration for o in self._observed]), self._features(candidates)
         scores = np.zeros(len(candidates))

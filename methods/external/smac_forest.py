@@ -83,7 +83,7 @@ class Smac(Method):
                 [_number(values.get(f"x{i}")) for i in range(len(self._flat.hyperparameters))]
             )
         except (ConfigurationSpaceExhaustedException, StopIteration):
-            configuration = self._problem.space.sample(self._rng)
+            configuration = self._problem.sample(self._rng)
         self._pending.add(configuration, info)
         return configuration
 

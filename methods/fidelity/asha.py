@@ -105,7 +105,7 @@ class ASHA(Method):
             promoted = rung.promoted(share)
             if promoted is not None:
                 return self._further(*promoted, above)
-        return Proposal(self._problem.space.sample(self._rng), self._levels[0])
+        return Proposal(self._problem.sample(self._rng), self._levels[0])
 
     def _open(self) -> Sequence[tuple[Rung, int, Level]]:
         """The rungs that promote, the highest first, each with its entry of `_shares` and the level above it."""

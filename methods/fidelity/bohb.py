@@ -98,7 +98,7 @@ class BOHB(Hyperband):
         """The function that draws the next configuration."""
         level = next((level for level in reversed(self._levels) if self._told[level] >= self._needed), None)
         if level is None or self._rng.random() < self._explore:
-            return lambda: self._problem.space.sample(self._rng)
+            return lambda: self._problem.sample(self._rng)
         model = self._models[level]
         return lambda: model.suggestion(self._pending)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -166,8 +167,10 @@ class DEHB(Hyperband):
             self._bred = _Child(Member(going_up.vector, going_up.configuration), slot)
             trial, going_up.trial = going_up.trial, None  # a training can be continued only once
             return Proposal(going_up.configuration, level, trial)
-        vector = self._evolved(population.members[slot].vector, below, n)
-        member = decoded(vector, self._flat)
+        parent = population.members[slot].vector
+        member = self._problem.accepted(
+            lambda: decoded(self._evolved(parent, below, n), self._flat), attrgetter("configuration")
+        )
         self._bred = _Child(member, slot)
         return Proposal(member.configuration, level)
 

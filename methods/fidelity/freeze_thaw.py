@@ -87,7 +87,7 @@ class FreezeThaw(Method):
     def ask(self) -> Proposal:
         promising = self._most_promising()
         if promising is None:
-            return Proposal(self._problem.space.sample(self._rng), self._levels[0])
+            return Proposal(self._problem.sample(self._rng), self._levels[0])
         level, place = promising
         _, trial, configuration = self._paused[level].pop(place)
         return Proposal(configuration, self._above[level], trial)

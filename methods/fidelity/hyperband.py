@@ -98,7 +98,7 @@ class Bracketed(Method):
 
     def draw(self, level: Level) -> Configuration:
         """A new configuration, which is first trained up to a level: drawn uniformly."""
-        return self._problem.space.sample(self._rng)
+        return self._problem.sample(self._rng)
 
     @abstractmethod
     def bracket_after(self, opened: int) -> int:

@@ -75,11 +75,11 @@ class PriorBand(Hyperband):
             self._begun = True
             return self._prior.draw(self._rng, kept=1.0)
         if self._rng.random() < 1 / (1 + self._eta ** self._rungs.index(level)):
-            return self._problem.space.sample(self._rng)
+            return self._problem.sample(self._rng)
         incumbent = self._incumbent()
         if incumbent is None or self._rng.random() >= self._trust(incumbent):
-            return self._prior.draw(self._rng)
-        return incumbent.draw(self._rng, kept=0.5)
+            return self._problem.accepted(lambda: self._prior.draw(self._rng))
+        return self._problem.accepted(lambda: incumbent.draw(self._rng, kept=0.5))
 
     def _incumbent(self) -> Belief | None:
         """The distribution around the best that was trained to the end; None if nothing was."""

@@ -57,7 +57,7 @@ class _OnGraphs(Method):
         return "" if fits else "compares networks: its space must have them as graphs of layers"
 
     def ask(self) -> Configuration:
-        chosen = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
+        chosen = self._problem.sample(self._rng) if len(self._asked) < self._initial else self._next()
         self._asked.append(chosen)
         return chosen
 
@@ -173,7 +173,7 @@ class Nasbot(_OnGraphs):
 
     def _next(self) -> Configuration:
         if len(self._observed) < _FEWEST:
-            return self._problem.space.sample(self._rng)
+            return self._problem.sample(self._rng)
         candidates = self._known()
         observed = sorted(self._observed)
         pending = sorted(number for _, number in self._pending) if self._heeds_pending else []
@@ -255,7 +255,7 @@ class NasbotEvolution(_OnGraphs):
         from nasbench.methods.nasbot.candidates import mutant, parents
 
         if not self._seen:
-            return self._problem.space.sample(self._rng)
+            return self._problem.sample(self._rng)
         if not self._queue:
             values = self._fitness()
             chosen = parents(values, self._brood, self._rng)

@@ -38,6 +38,7 @@ class OneShotRandom(OneShot):
     """Draws from the space of a one-shot method without a search: the baseline that every search must beat."""
 
     source = "No paper: a baseline of this project."
+    shortened_by = ()
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
@@ -76,6 +77,7 @@ class SPOS(OneShot):
         "with Uniform Sampling. ECCV 2020."
     )
     version = 6
+    shortened_by = ("epochs", "generations")
 
     def __init__(
         self,

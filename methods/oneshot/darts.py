@@ -89,6 +89,7 @@ class ZODARTSPlus(OneShot):
         "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. An efficient neural "
         "architecture search model for medical image classification. ESANN 2024."
     )
+    shortened_by = ("stop",)
 
     def __init__(
         self,
@@ -139,6 +140,7 @@ class ZODARTSPlusPlus(OneShot):
         "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. ZO-DARTS++: An Efficient "
         "and Size-Variable Zeroth-Order Neural Architecture Search Algorithm. arXiv preprint, 2025."
     )
+    shortened_by = ("stop", "theta")
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, check_least
+from nasbench.benchmarks.spaces.errors import Misfit, UsageError, check_least
 from nasbench.methods.contract import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import Settings
@@ -41,7 +41,7 @@ class OneShot(Method):
     continues at its last epoch. Dead architectures, and those that violate a constraint known before training, are
     redrawn; after 10,000 draws in vain the run ends as infeasible.
 
-    Raises UsageError for options out of range, and for images or bounds that make the search impossible.
+    Raises UsageError for options out of range, and Misfit for images or bounds that make the search impossible.
 
     Options:
         epochs: epochs of the search; with `stop`, epochs over which the learning rate of the weights falls.
@@ -64,15 +64,16 @@ class OneShot(Method):
     repeatable = Repeatable.SAME_MACHINE
     version = 2
     needs = (AsSupernet,)
+    shortened_by: ClassVar[tuple[str, ...]] = ("epochs",)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
         self._problem, self._rng, self._settings = problem, rng, settings
         self._space = supernet_of(problem)
         _check_options(settings)
         if self._space.one_cell and settings.flexible:
-            raise UsageError(
+            raise Misfit(
                 f"{self._space.name} has networks of one cell; this search has a cell for each stage, with kernel "
-                "sizes and depths"
+                "sizes and depths: digits and medmnist-… have them"
             )
         self._check_images()
         self._check_bounds()
@@ -93,7 +94,8 @@ class OneShot(Method):
         return (
             ""
             if isinstance(problem.space, AsSupernet)
-            else "trains a supernet on images: choose digits or medmnist-…, without a space"
+            else "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one "
+            "cell supernet:IMAGES:TABLE, whose draws are looked up"
         )
 
     def ask(self) -> Configuration:
@@ -175,31 +177,29 @@ class OneShot(Method):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
     def _check_images(self) -> None:
-        """Raises UsageError if no supernet can be trained on the images."""
+        """Raises Misfit if no supernet can be trained on the images."""
         space, settings = self._space, self._settings
         _, height, width = space.shape
         if height % 4 or width % 4:
-            raise UsageError(
+            raise Misfit(
                 f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
             )
         if space.classes < 2:
-            raise UsageError(f"{space.name} has one class: there is nothing to learn")
+            raise Misfit(f"{space.name} has one class: there is nothing to learn")
         half = space.training_images // 2
         if half < space.batch:
-            raise UsageError(
-                f"half of the training images of {space.name} are {half}, fewer than a batch of {space.batch}"
-            )
+            raise Misfit(f"half of the training images of {space.name} are {half}, fewer than a batch of {space.batch}")
         steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
         if settings.rule == "zeroth-order":
             if settings.window > steps:
-                raise UsageError(
+                raise Misfit(
                     f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} "
                     f"batches of {space.batch}: choose T of at most {steps}"
                 )
             _warn_of_unused(space.name, settings.window, steps)
 
     def _check_bounds(self) -> None:
-        """Raises UsageError if no network of this method can satisfy all bounds on its size."""
+        """Raises Misfit if no network of this method can satisfy all bounds on its size."""
         names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
         most = max(names, key=lambda name: named(name).parameters(self._space.filters))
         smallest = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
@@ -221,12 +221,12 @@ class OneShot(Method):
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
         here = self._space.name
         if high < smallest:
-            raise UsageError(
+            raise Misfit(
                 f"at most {high:,.0f} {what} is below the smallest network that this method draws on {here}: "
                 f"{smallest:,.0f}"
             )
         if low > largest:
-            raise UsageError(
+            raise Misfit(
                 f"at least {low:,.0f} {what} is above the largest network that this method draws on {here}: "
                 f"{largest:,.0f}"
             )

@@ -33,6 +33,7 @@ class Proxy(OneShotRandom):
     """
 
     version = 3
+    shortened_by = ("networks",)
     source = (
         "M. S. Abdelfattah, A. Mehrotra, L. Dudziak and N. D. Lane. Zero-Cost Proxies for Lightweight NAS. ICLR 2021."
     )

@@ -136,7 +136,7 @@ class Popnas(Method):
     def _random(self) -> Configuration:
         """A random configuration, for a worker that has no member to evaluate; not a pending one if possible."""
         for _ in range(_MOST_DRAWS):
-            drawn = self._space.sample(self._rng)
+            drawn = self._problem.sample(self._rng)
             if drawn not in self._pending:
                 break
         return drawn

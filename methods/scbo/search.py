@@ -108,7 +108,7 @@ class SCBO(Method):
     def _fresh(self) -> Configuration:
         """A random configuration, new if one of a few draws is."""
         for _ in range(_TRIES):
-            configuration = self._problem.space.sample(self._rng)
+            configuration = self._problem.sample(self._rng)
             if _key(self._mixed.row(configuration)) not in self._seen:
                 break
         return configuration

@@ -28,7 +28,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
+from nasbench.benchmarks.spaces.errors import Misfit, UsageError, check_choice, check_least
 from nasbench.methods.belief import Belief
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
@@ -130,7 +130,7 @@ class TPE(Method):
         for d, h in enumerate(problem.flat.hyperparameters):
             choices = len(h.values) if isinstance(h, Categorical) or (isinstance(h, Ordinal) and d in parents) else 0
             if choices > _MOST_CHOICES:
-                raise UsageError(
+                raise Misfit(
                     f"TPE takes at most {_MOST_CHOICES} choices, also of a number that others depend on, and {h.name} "
                     f"has {choices}"
                 )
@@ -156,8 +156,9 @@ class TPE(Method):
     def _initial_draw(self) -> Configuration:
         """A configuration at the beginning: what is believed, then draws from the prior."""
         if self._belief is None:
-            return self._problem.space.sample(self._rng)
-        return self._belief.draw(self._rng, kept=float(self._asked == 1))
+            return self._problem.sample(self._rng)
+        belief, kept = self._belief, float(self._asked == 1)
+        return self._problem.accepted(lambda: belief.draw(self._rng, kept=kept))
 
     def suggestion(self, pending: Sequence[Configuration] = ()) -> Configuration:
         """The best candidate by the model, even before all initial configurations have been asked for.

@@ -146,7 +146,7 @@ class TreeBO(Method):
             return fallback
         if not isinstance(self._problem.space, AsFlat):
             raise UsageError(f"none of {_MOST_DRAWS} chains of layers lies within the bounds of this space: widen them")
-        return self._problem.space.sample(self._rng)
+        return self._problem.sample(self._rng)
 
     def _next(self) -> Configuration:
         observed = sorted(self._observed)

@@ -6,7 +6,7 @@ import itertools
 import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from time import perf_counter
@@ -32,7 +32,7 @@ from nasbench.cli.checks.check import (
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
-from nasbench.cli.engine.evaluations import explained, is_feasible
+from nasbench.cli.engine.evaluations import explained, is_feasible, refusals, refusing
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 
 _TRIED = ("nb201-cifar10", "digits@1")
@@ -90,7 +90,9 @@ class Trial:
         Args:
             objectives: see `Problem.of`.
         """
-        return self.spec.build(Problem.of(self.benchmark, bounds, state, objectives), np.random.default_rng(5))
+        problem = Problem.of(self.benchmark, bounds, state, objectives)
+        known = refusals(self.benchmark, refusing(self.benchmark, bounds))
+        return self.spec.build(replace(problem, refusals=known), np.random.default_rng(5))
 
     def evaluated(self, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""

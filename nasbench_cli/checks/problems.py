@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Metric, abilities
-from nasbench.cli.engine.evaluations import attempt, refused
+from nasbench.cli.engine.evaluations import attempt, refused, refusing
 from nasbench.methods import Proposal
 
 _SAMPLES = 50  # evaluations that say where the limits of constraints lie
@@ -40,9 +40,9 @@ def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: tuple[B
     configuration, level, _ = proposal
     if not benchmark.live:
         return attempt(benchmark, configuration, number, level)
-    refusal = refused(benchmark, configuration, tuple(bound for bound in bounds if bound.metric.cheap))
+    refusal = refused(benchmark, configuration, refusing(benchmark, bounds))
     if refusal is not None:
-        return refusal._replace(cost=0.0)  # seconds that were measured would not repeat
+        return refusal
     rng = np.random.default_rng((number, level.work))
     metrics = {
         metric.name: abilities.known(benchmark, metric.name, configuration) if metric.cheap else float(rng.random())

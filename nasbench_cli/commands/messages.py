@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from nasbench.cli.engine.failures import kind
@@ -50,6 +52,12 @@ def _told(group: list[tuple[Setup, RunRecord]]) -> str:
     if not record.failure:
         what = count(sum(record.failed_evaluations for _, record in group), "failed evaluation")
     return f"{first}: {what}: {record.first_reason}"
+
+
+def say_left_out(sentences: Iterable[str]) -> None:
+    """Prints on standard error which methods are left out, and where."""
+    for sentence in sentences:
+        click.echo(f"left out: {sentence}", err=True)
 
 
 def say_notices(store: Store) -> None:

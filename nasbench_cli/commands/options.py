@@ -21,6 +21,7 @@ Command: TypeAlias = Callable[..., Any]
 _COMPLETIONS = {"methods": completion.methods, "benchmarks": completion.benchmarks}
 _TYPES: dict[tuple[type, ...], type] = {(str,): str, (int, str): str, (int,): int, (int, float): float, (bool,): bool}
 _TARGET = "target"
+_WITH_SUITES = ("--method", "--bench", "--seeds")
 
 
 def takes_data_dir(command: Command) -> Command:
@@ -54,6 +55,13 @@ def takes_shard(command: Command) -> Command:
     return click.option("--shard", metavar="I/N", help="Only the I-th of N shards, which together are everything.")(
         command
     )
+
+
+def takes_force(command: Command) -> Command:
+    """Adds the option --force to a command."""
+    return click.option(
+        "--force", is_flag=True, help="Also begin searches that are expected to take longer than --budget-seconds."
+    )(command)
 
 
 def takes_grid(command: Command) -> Command:
@@ -91,23 +99,28 @@ def default_store(file: Path | None) -> Path:
 
 
 def asked_suite(context: click.Context, file: Path | None) -> Suite:
-    """The runs that the user describes: a suite file, perhaps without some methods or with others instead, or a grid.
+    """The runs that the user describes: a suite file, perhaps a part of it or with other methods, or a grid.
 
-    Raises UsageError if both are given, or neither.
+    Raises UsageError if neither is given, or options that a suite does not take.
     """
     given = {key.name: context.params[key.name] for key in KEYS if is_given(context, key.name)}
     options = [key.option for key in KEYS if key.name in given] + ["--target"] * is_given(context, _TARGET)
     without, target = context.params["without"], context.params[_TARGET]
     if file is not None:
-        strange = [option for option in options if option != "--method"]
+        strange = [option for option in options if option not in _WITH_SUITES]
         if strange:
-            raise UsageError(f"a suite describes the whole grid: leave out {' and '.join(strange)}, or the suite")
+            raise UsageError(
+                f"a suite describes the whole grid: leave out {' and '.join(strange)}, or the suite; --bench and "
+                "--seeds choose a part of it, --method other methods"
+            )
         if "methods" in given and without:
             raise UsageError(
                 "--method replaces all methods of a suite, so that --without leaves nothing out: give one of them"
             )
         suite = load_suite(file)
-        return suite.with_methods(given["methods"]) if "methods" in given else suite.without(without)
+        suite = suite.with_methods(given["methods"]) if "methods" in given else suite.without(without)
+        suite = suite.on(given["benchmarks"]) if "benchmarks" in given else suite
+        return suite.with_seeds(given["seeds"]) if "seeds" in given else suite
     if without:
         raise UsageError("--without leaves methods of a suite out: here, name only the methods you want")
     if "methods" not in given or "benchmarks" not in given:

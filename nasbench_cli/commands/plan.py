@@ -13,11 +13,18 @@ import click
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets, warn_of_void_constraints
-from nasbench.cli.commands.messages import say_notices
+from nasbench.cli.commands.messages import say_left_out, say_notices
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import asked_suite, default_store, takes_data_dir, takes_grid, takes_shard
+from nasbench.cli.commands.options import (
+    asked_suite,
+    default_store,
+    takes_data_dir,
+    takes_force,
+    takes_grid,
+    takes_shard,
+)
 from nasbench.cli.engine.costs import Cost, Costs
-from nasbench.cli.engine.plan import PlannedSetup, expand
+from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.layout import span, table
 from nasbench.results import Store
@@ -35,11 +42,19 @@ from nasbench.results.display.numbers import count
     help="Store with finished runs and measured costs.  [default: runs/default, or runs/SUITE]",
 )
 @takes_shard
+@takes_force
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @takes_data_dir
 @click.pass_context
 def plan(
-    context: click.Context, /, suite: Path | None, folder: Path | None, shard: str | None, as_json: bool, **_: Any
+    context: click.Context,
+    /,
+    suite: Path | None,
+    folder: Path | None,
+    shard: str | None,
+    force: bool,
+    as_json: bool,
+    **_: Any,
 ) -> None:
     """Estimate the runs, hours and storage of a suite or a grid, beyond what the store already has.
 
@@ -48,13 +63,15 @@ def plan(
     """
     wanted = asked_suite(context, suite)
     part = None if shard is None else Shard.parse(shard)
-    print_plan(wanted, folder or default_store(suite), part, as_json)
+    print_plan(wanted, folder or default_store(suite), part, as_json, force)
 
 
-def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
+def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool, force: bool) -> None:
     """Prints runs, hours and storage of a suite by method and benchmark, and the number of stored runs."""
     store = Store.open(folder) if not _is_new(folder) else None
-    planned = expand(suite.grids)
+    wanted = fitting(suite.grids, force)
+    planned = wanted.planned
+    say_left_out(wanted.left_out)
     if shard is not None:
         planned = shard.of(planned)
     stored = store.runs() if store else {}
@@ -63,7 +80,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     warn_of_small_budgets(incomplete)
     costs = Costs(store)
     rows = [_Estimate(p, costs.of(p), len(set(p.seeds) & stored.get(p.setup.id, {}).keys())) for p in planned]
-    facts = _facts(rows, costs.bytes_a_row)
+    facts = _facts(rows, costs.bytes_a_row) | {"left_out": list(wanted.left_out)}
     if store is not None:
         say_notices(store)
     if as_json:

@@ -18,13 +18,14 @@ from nasbench.cli.commands.forewarnings import (
     warn_of_small_budgets,
     warn_of_void_constraints,
 )
-from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
+from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_left_out, say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import (
     asked_suite,
     command_line,
     default_store,
     takes_data_dir,
+    takes_force,
     takes_grid,
     takes_shard,
 )
@@ -50,7 +51,8 @@ _WORTH_SAYING = 30.0  # seconds
     type=click.Path(path_type=Path),
     metavar="FILE",
     shell_complete=completion.suites,
-    help="Take the grid from a TOML file, or suites/FILE.toml; a --method then replaces its methods.",
+    help="Take the grid from a TOML file, or suites/FILE.toml; --bench and --seeds choose a part of it, "
+    "--method replaces its methods.",
 )
 @click.option(
     "--store",
@@ -68,6 +70,7 @@ _WORTH_SAYING = 30.0  # seconds
     help="Where runs are computed (`nasbench list executors`).  [default: serial; processes with --jobs above 1]",
 )
 @click.option("--sealed", is_flag=True, help="Also run on sealed search spaces, on which no default may be chosen.")
+@takes_force
 @click.option(
     "--retry-failed", is_flag=True, help="Compute failed runs, and failed evaluations of interrupted runs, again."
 )
@@ -92,6 +95,7 @@ def run(
     shard: str | None,
     executor: str | None,
     sealed: bool,
+    force: bool,
     retry_failed: bool,
     anew: tuple[str, ...],
     keep_going: bool,
@@ -107,7 +111,9 @@ def run(
     part = None if shard is None else Shard.parse(shard)
     command = command_line(context, "folder", "anew")  # what finishes the store begins nothing anew
     methods = [method_label(name) for name in anew]
-    session = begin(wanted, folder, command, retry_failed=retry_failed, anew=methods, shard=part, unseal=sealed)
+    session = begin(
+        wanted, folder, command, retry_failed=retry_failed, anew=methods, shard=part, unseal=sealed, force=force
+    )
     return SOME_FAILED if compute(session, where, folder, suite is not None, keep_going) else DONE
 
 
@@ -121,6 +127,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool, 
 
     Returns whether any run of the session failed or is missing.
     """
+    say_left_out(session.left_out)
     todo, jobs = session.to_do, executor.jobs
     incomplete = [p for p, _ in todo]
     if executor.local:
@@ -139,7 +146,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool, 
     left = Forecast(session.store, session.requested, jobs).left if executor.local else None
     with Progress(sum(len(seeds) for _, seeds in todo), under_way=under_way, left=left) as progress, closing(runs):
         for records in runs:
-            evaluations += sum(record.rows - bool(record.failure) for record in records)  # without closing rows
+            evaluations += sum(record.evaluations for record in records)
             computed += len(records)
             progress.advance(len(records))
     seconds = perf_counter() - started
@@ -161,6 +168,7 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool, 
     if absent:
         are, without = "is" if absent == 1 else "are", ", without --anew" if session.anew else ""
         click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again{without}", err=True)
+    say_left_out(session.left_out)
     return bool(failures or absent)
 
 

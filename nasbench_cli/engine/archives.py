@@ -75,11 +75,11 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 f"{', '.join(archive.protocols)}; `nasbench report --against {shlex.quote(name)}` shows on what{damage}"
             )
     own = {setup.key: setup.id for setup in setups}
-    data = {(s.bench, s.constraint, s.protocol): (s.data, s.held_back) for s in setups}
+    data = {(s.bench, s.constraint, s.protocol): s.rules for s in setups}
     for name, archive in zip(names, archives, strict=True):
         for setup in (f.setup for f in archive.fragments()):
             known = data[setup.bench, setup.constraint, setup.protocol]
-            if (setup.data, setup.held_back) != known or setup.id != own.get(setup.key, setup.id):
+            if setup.rules != known or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
                     f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules "
                     "or by another version than these stores: leave it out, or take one that was made with the "

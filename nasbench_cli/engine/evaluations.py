@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, trace,
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.layout import one_line
+from nasbench.methods.refusals import Refusals
 
 
 def is_feasible(evaluation: Evaluation, bounds: tuple[Bound, ...]) -> bool:
@@ -25,29 +25,48 @@ def is_feasible(evaluation: Evaluation, bounds: tuple[Bound, ...]) -> bool:
     return evaluation.status == "ok" and all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
 
 
+def refusing(benchmark: Benchmark, bounds: Sequence[Bound]) -> tuple[Bound, ...]:
+    """The constraints by which a run refuses to train: on a live benchmark those that are known beforehand."""
+    return tuple(bound for bound in bounds if bound.metric.cheap) if benchmark.live else ()
+
+
+def refusals(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Refusals | None:
+    """What a run refuses by some constraints (`refusing`), for its method; None if it refuses nothing."""
+    return Refusals(lambda configuration: refused(benchmark, configuration, bounds) is not None) if bounds else None
+
+
 def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:
     """The evaluation of a configuration that violates a constraint which is known before training; None if none is.
+
+    It costs the stated seconds of what was looked up (`Metric.seconds`).
 
     Args:
         bounds: on cheap metrics (`Metric.cheap`).
     """
-    begin = perf_counter()
-    values = {bound.metric.name: _known(benchmark, bound.metric.name, configuration) for bound in bounds}
-    broken = [b for b in bounds if math.isfinite(values[b.metric.name]) and not b.holds(values[b.metric.name])]
+    names = dict.fromkeys(bound.metric.name for bound in bounds)
+    values = {name: value for name in names if (value := _known(benchmark, name, configuration)) is not None}
+    broken = [b for b in bounds if b.metric.name in values and not b.holds(values[b.metric.name])]
     if not broken:
         return None
     metrics = Values(benchmark.places, tuple(values.get(name, math.nan) for name in benchmark.places))
-    limits = "; ".join(f"{b.metric.name} is {values[b.metric.name]:g}, not {b.relation} {b.limit:g}" for b in broken)
-    return Evaluation(metrics, perf_counter() - begin, "infeasible", f"known before training: {limits}")
+    limits = "; ".join(_broken(bound, values[bound.metric.name]) for bound in broken)
+    cost = math.fsum(metric.seconds for metric in {bound.metric for bound in bounds})
+    return Evaluation(metrics, cost, "infeasible", f"known before training: {limits}")
 
 
-def _known(benchmark: Benchmark, metric: str, configuration: Configuration) -> float:
-    """A cheap metric; NaN where asking for it fails: then the evaluation itself will tell why."""
+def _known(benchmark: Benchmark, metric: str, configuration: Configuration) -> float | None:
+    """A cheap metric; None where asking for it fails: then the evaluation itself will tell why."""
     try:
         return float(abilities.known(benchmark, metric, configuration))
     except BaseException as error:
         pass_on(error)
-        return math.nan
+        return None
+
+
+def _broken(bound: Bound, value: float) -> str:
+    """How a value, NaN of what cannot be trained (`KnowsBefore`), does not satisfy a bound."""
+    name = bound.metric.name
+    return f"it has no {name}" if math.isnan(value) else f"{name} is {value:g}, not {bound.relation} {bound.limit:g}"
 
 
 def attempt(

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from nasbench.benchmarks import (
     BENCHMARKS,
     Benchmark,
@@ -20,16 +18,20 @@ from nasbench.benchmarks import (
     abilities,
     label,
     open_benchmark,
+    parse_constraints,
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
-from nasbench.benchmarks.spaces.foreign import Broken, foreign
+from nasbench.benchmarks.spaces.errors import Misfit
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.evaluations import refusing
 from nasbench.cli.engine.held_back import holds_back
+from nasbench.cli.engine.long_searches import beginning, too_long
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
+from nasbench.results.display.numbers import listed
 from nasbench.results.sources import Source
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
@@ -122,12 +124,33 @@ class PlannedSetup:
         return open_benchmark(self.setup.bench).live
 
 
+@dataclass(frozen=True)
+class Fitting:
+    """The setups of some grids, without those whose method does not fit their benchmark."""
+
+    planned: list[PlannedSetup]
+    left_out: tuple[str, ...]
+    """A sentence, without its full stop, about each method and its reason not to fit."""
+
+
 def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
+    """The setups of some grids that fit (`fitting`), however long their searches take."""
+    return fitting(grids, force=True).planned
+
+
+def fitting(grids: Sequence[Grid], force: bool = False) -> Fitting:
     """The setups of some grids; a setup in several grids is listed once, with the union of its seeds.
 
-    Raises UsageError if a method does not fit a benchmark, an option is out of range, or nothing is feasible.
+    A method that does not fit a benchmark is left out there.
+
+    Args:
+        force: whether to keep methods whose first ask is expected to take longer than the budget.
+
+    Raises UsageError if no method fits any benchmark, an option is out of range, or nothing is feasible.
     """
     planned: dict[str, PlannedSetup] = {}
+    misfits: dict[tuple[str, str], dict[str, None]] = {}
+    """Method and reason → the benchmarks that it does not fit for this reason."""
     for grid in grids:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
@@ -138,13 +161,20 @@ def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
                     bounds = abilities.bounds(benchmark, constraints)
                     setting = _setting(benchmark, bounds, objectives)
                 for spec in grid.methods:
-                    with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
-                        beginning = _check_fit(spec, benchmark, bounds, objectives, grid.protocol)
+                    try:
+                        with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
+                            first_ask = _check_fit(spec, benchmark, bounds, objectives, grid.protocol, force)
+                    except Misfit as misfit:
+                        misfits.setdefault((spec.name, str(misfit)), {})[benchmark.name] = None
+                        continue
                     setup = _setup(spec, benchmark, label(constraints), bounds, objectives, setting, grid.protocol)
                     known = planned[setup.id].seeds if setup.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
-                    planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, beginning)
-    return list(planned.values())
+                    planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, first_ask)
+    left_out = tuple(f"{name} does not run on {listed([*benches])}: {why}" for (name, why), benches in misfits.items())
+    if not planned:
+        raise UsageError("; ".join(left_out))
+    return Fitting(list(planned.values()), left_out)
 
 
 @contextmanager
@@ -153,7 +183,7 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        if key not in grid.places:
+        if key not in grid.places or isinstance(error, Misfit):
             raise
         raise UsageError(f"{grid.places[key]}: {error}{remedy}") from None
 
@@ -177,9 +207,16 @@ def is_current(setup: Setup) -> bool | None:
     if (setup.schema, setup.data, setup.method_version, setup.parameters) != today:
         return False
     try:
-        return setup.held_back == (not setup.objectives and holds_back(benchmark))
+        refuses = benchmark.live and not setup.train_infeasible and _has_cheap(benchmark, setup.constraint)
+        held_back = not setup.objectives and holds_back(benchmark)
+        return (setup.held_back, setup.refusals_are_free) == (held_back, refuses)
     except Exception:
         return None
+
+
+def _has_cheap(benchmark: Benchmark, constraint: str) -> bool:
+    """Whether a constraint, given by its label, is on a metric that is known before training."""
+    return any(abilities.named(benchmark, c.metric).cheap for c in parse_constraints([constraint]))
 
 
 def _check_fit(
@@ -188,16 +225,20 @@ def _check_fit(
     bounds: tuple[Bound, ...],
     objectives: tuple[Metric, ...],
     protocol: Protocol,
+    force: bool,
 ) -> float:
     """Checks that a method can run on a benchmark, and returns the expected seconds of its first ask.
 
-    Raises UsageError, with the reason, if it cannot.
+    Args:
+        force: whether that may be more than the budget.
+
+    Raises Misfit, with the reason, if it cannot; UsageError for an option or a protocol that is wrong.
     """
     problem = Problem.of(benchmark, bounds, objectives=objectives)
     if why := misfit(spec, problem):
         lacks_fidelity = spec.method.needs_fidelity and benchmark.fidelity is None and not problem.several
         elsewhere = _with_fidelity(spec) if lacks_fidelity else ""
-        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {why}{elsewhere}")
+        raise Misfit(f"{why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     ends_by_clock = protocol.evals is None and protocol.seconds is not None and not protocol.charge_thinking
@@ -206,12 +247,11 @@ def _check_fit(
             f"evaluations of {benchmark.name} take no time, so seconds are no budget: give evaluations (--evals), or "
             "--charge-thinking too"
         )
-    # The user can correct an option out of range now; any other error is the method's, and its run will record it.
-    try:
-        with foreign():
-            return float(spec.build(problem, np.random.default_rng(0)).beginning)
-    except Broken:
-        return 0.0
+    seconds = beginning(spec, problem)
+    on_clock = benchmark.live or protocol.charge_thinking
+    if on_clock and not force and protocol.seconds is not None and seconds > protocol.seconds:
+        raise Misfit(too_long(spec, problem, seconds, protocol.seconds))
+    return seconds
 
 
 def _is_free(benchmark: Benchmark) -> bool:
@@ -320,11 +360,12 @@ def _setup(
         seconds=protocol.seconds,
         workers=protocol.workers,
         charge_thinking=protocol.charge_thinking,
-        train_infeasible=protocol.train_infeasible and benchmark.live and any(b.metric.cheap for b in bounds),
+        train_infeasible=protocol.train_infeasible and bool(refusing(benchmark, bounds)),
         metrics=(*(metric.name for metric in benchmark.metrics), *(added(objectives) if several else ())),
         setting=setting,
         initial=spec.initial,
         tuned_on=spec.tuned_on,
         objectives=tuple(metric.name for metric in objectives) if several else (),
         held_back=not several and holds_back(benchmark),
+        refusals_are_free=not protocol.train_infeasible and bool(refusing(benchmark, bounds)),
     )

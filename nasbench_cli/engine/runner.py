@@ -23,7 +23,7 @@ from nasbench.benchmarks.spaces.foreign import cleaned, ends_nothing, pass_on_no
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
-from nasbench.cli.engine.evaluations import row_of, with_objectives
+from nasbench.cli.engine.evaluations import refusals, refused, refusing, row_of, with_objectives
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.watch import asking
@@ -42,6 +42,8 @@ from nasbench.results.store.trajectory import to_columns
 
 MAX_EVALUATIONS = 200_000
 """Largest number of evaluations of one run: a budget in seconds alone would otherwise not bound it."""
+MOST_REFUSALS = 100
+"""Refused proposals in a row, per evaluation of the budget, that end a run."""
 
 
 def run(
@@ -117,11 +119,7 @@ def _run_loop(
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
     workers: Workers
     objectives = abilities.objectives(benchmark, setup.objectives)
-    if journal is None:
-        workers = SimulatedWorkers(benchmark)
-    else:
-        known = tuple(bound for bound in bounds if bound.metric.cheap and not setup.train_infeasible)
-        workers = LiveWorkers(benchmark, journal, bounds, known, objectives)
+    workers = SimulatedWorkers(benchmark) if journal is None else LiveWorkers(benchmark, journal, bounds, objectives)
     search = _Search(setup, benchmark, bounds, objectives, workers, seeds)
     failure = ""
     log: tuple[Logged, ...] = ()
@@ -133,7 +131,7 @@ def _run_loop(
             search.charge(perf_counter() - begin)
         try:
             search.loop(method)
-        except (MethodFailed, _BudgetTooLarge) as error:
+        except (MethodFailed, _EndsEarly) as error:
             failure = str(error)
         log = logged(method)
     except MethodFailed as error:
@@ -148,8 +146,8 @@ def _run_loop(
     return columns, failure, log
 
 
-class _BudgetTooLarge(Exception):
-    """Raised when a budget in seconds asks for more evaluations than a run may have."""
+class _EndsEarly(Exception):
+    """Raised when a run proposes as much as it may, and its budget is not used up."""
 
 
 class _Trial(NamedTuple):
@@ -189,6 +187,9 @@ class _Search:
         self._asked, self._spent, self._top, self._incumbent = 0, 0, 0, math.nan
         self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
+        self._refused_by = () if setup.train_infeasible else refusing(benchmark, bounds)
+        self._refusals, self._patience = 0, MOST_REFUSALS * (setup.evals or MAX_EVALUATIONS)
+        """Refusals in a row, and how many of them end the run."""
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
         self._held_back = HeldBack(benchmark, bounds, seeds.held_back) if setup.held_back else None
         self._worth = UNKNOWN  # of the incumbent
@@ -198,6 +199,7 @@ class _Search:
 
     def posed(self, problem: Problem) -> Problem:
         """The problem of this run: what its method is told of an evaluation, and pays for what it asks beforehand."""
+        problem = replace(problem, refusals=refusals(self._benchmark, self._refused_by))
         known = problem.known
         self._told = {name: place for place, name in enumerate(problem.told)}
         places = [self._benchmark.places[name] for name in problem.told]
@@ -225,11 +227,16 @@ class _Search:
                 break  # what is still running when the seconds are over does not count
             self._free.append(finished.pending.worker)
             self._tell(method, finished)
-        if self._asked == MAX_EVALUATIONS and self._left > 0 and self._clock() < self._seconds:
-            raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget")
+        if self._left <= 0 or self._clock() >= self._seconds:
+            return
+        if self._refusals >= self._patience:
+            raise _EndsEarly(f"the last {self._refusals:,} proposals were all refused, {self.rows[-1].reason}")
+        if self._asked == MAX_EVALUATIONS:
+            raise _EndsEarly(f"{MAX_EVALUATIONS} evaluations did not use up the budget")
 
     def _may_ask(self) -> bool:
-        return bool(self._free) and self._left > 0 and self._asked < MAX_EVALUATIONS and self._clock() < self._seconds
+        may_propose = self._asked < MAX_EVALUATIONS and self._refusals < self._patience
+        return bool(self._free) and self._left > 0 and may_propose and self._clock() < self._seconds
 
     def close(self, failure: str) -> None:
         """Ends the run before its budget is used up, with a failed row that gives the reason."""
@@ -257,11 +264,15 @@ class _Search:
         now = self._clock()
         if now >= self._seconds:
             return  # the thought has used up what was left
-        added = level.work - (0 if before is None else before.level.work)
-        if added > self._left:
-            self._left = 0  # what is left of the budget is not enough: nothing shorter is looked for
-            return
-        self._left -= added
+        is_new = before is None and bool(self._refused_by)
+        refusal = refused(self._benchmark, configuration, self._refused_by) if is_new else None
+        self._refusals = 0 if refusal is None else self._refusals + 1
+        if refusal is None:
+            added = level.work - (0 if before is None else before.level.work)
+            if added > self._left:
+                self._left = 0  # what is left of the budget is not enough: nothing shorter is looked for
+                return
+            self._left -= added
         worker = self._free.pop(0)
         if before is not None:
             seed, since, paid = before.seed, before.level, before.paid
@@ -270,7 +281,7 @@ class _Search:
             if self._held_back is not None:
                 seed = self._held_back.draw(configuration, seed)
         self._workers.start(
-            Pending(self._asked, worker, configuration, now, thinking, number, level, seed, since, paid)
+            Pending(self._asked, worker, configuration, now, thinking, number, level, seed, since, paid, refusal)
         )
         self._asked += 1
 
@@ -307,7 +318,8 @@ class _Search:
         is_incumbent = feasible and (level > self._top or (level == self._top and is_lower))
         if is_incumbent:
             self._top, self._incumbent = level, metrics[0]
-        self._spent += level - (0 if pending.since is None else pending.since.work)
+        if pending.refusal is None:
+            self._spent += level - (0 if pending.since is None else pending.since.work)
         if level < self._whole and status == "ok" and self._fidelity and self._fidelity.may_continue(pending.level):
             paid = pending.paid + evaluation.cost
             self._trials[pending.trial] = _Trial(pending.configuration, pending.level, paid, pending.seed)

@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.benchmarks.spaces.foreign import errors_named, interrupts_noted
 from nasbench.cli.engine.executors import Executor
-from nasbench.cli.engine.plan import PlannedSetup, expand
+from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.engine.work import Work
@@ -32,6 +32,8 @@ class Session:
     """Every requested setup with the seeds that the store lacked at the beginning; a complete setup has none."""
     anew: bool = False
     """Whether stored runs of a method were moved aside; what goes on with this work must not do so again."""
+    left_out: tuple[str, ...] = ()
+    """A sentence about each requested method and a reason why it does not run on some benchmark."""
 
     @property
     def planned(self) -> list[PlannedSetup]:
@@ -77,6 +79,7 @@ def begin(
     anew: Sequence[str] = (),
     shard: Shard | None = None,
     unseal: bool = False,
+    force: bool = False,
 ) -> Session:
     """Opens or creates a store, records the request in it, and finds the missing runs.
 
@@ -87,13 +90,15 @@ def begin(
         anew: methods whose stored and interrupted runs are moved aside, so that they are computed again.
         shard: which of several shards of the suite to compute; by default all of it.
         unseal: whether setups on sealed search spaces may run.
+        force: whether searches may begin that are expected to take longer than the budget.
 
-    Raises UsageError if a setup of the suite cannot run, is on a sealed space, or lacks its data; StoreError if the
+    Raises UsageError if no setup of the suite can run, one is on a sealed space, or lacks its data; StoreError if the
     folder is no store.
     """
     folder = Path(os.path.abspath(folder))  # a method may change the working directory later
     with interrupts_noted():
-        planned = expand(suite.grids)
+        wanted = fitting(suite.grids, force)
+    planned = wanted.planned
     if not unseal:
         _refuse_sealed(planned)
     _refuse_strange(anew, planned)
@@ -113,7 +118,7 @@ def begin(
     store.notices += changed([f for f in store.fragments() if f.setup.id in requested], sources)
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned]
-    return Session(store, missing, bool(anew))
+    return Session(store, missing, bool(anew), wanted.left_out)
 
 
 def _refuse_sealed(planned: list[PlannedSetup]) -> None:

@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces.errors import check_choice, unknown
 from nasbench.benchmarks.spaces.options import KINDS
 from nasbench.benchmarks.spaces.registry import NotHere
 from nasbench.cli.engine.keys import KEYS, Key, check_benchmark, grid_of, with_defaults
-from nasbench.cli.engine.plan import Grid, PlannedSetup
+from nasbench.cli.engine.plan import Grid, PlannedSetup, parse_seeds
 from nasbench.methods import MethodSpec
 from nasbench.results import StoreError
 from nasbench.results.scores import names as scores
@@ -64,6 +64,31 @@ class Suite:
         """The suite with other methods in the place of its own. Raises UsageError for an unknown method or option."""
         methods = tuple(MethodSpec.parse(name) for name in names)
         return replace(self, grids=tuple(replace(grid, methods=methods, places={}) for grid in self.grids))
+
+    def on(self, names: Sequence[str]) -> Suite:
+        """The suite on some of its benchmarks. Raises UsageError for a benchmark that it lacks."""
+        known = {name for grid in self.grids for name in grid.benchmarks}
+        labels = [benchmark_label(name) for name in names]
+        for name in labels:
+            check_choice("benchmark of this suite", name, known)
+        kept = [replace(g, benchmarks=tuple(name for name in g.benchmarks if name in labels)) for g in self.grids]
+        return replace(self, grids=tuple(grid for grid in kept if grid.benchmarks))
+
+    def with_seeds(self, value: str | int) -> Suite:
+        """The suite with its first N seeds, or with those from A to B-1 (`A:B`). Raises UsageError if it has fewer."""
+        seeds, first = parse_seeds(value), ":" not in str(value)
+        grids = [
+            replace(grid, seeds=grid.seeds[: len(seeds)] if first else tuple(s for s in grid.seeds if s in set(seeds)))
+            for grid in self.grids
+        ]
+        most = max((len(grid.seeds) for grid in grids), default=0)
+        if most < len(seeds):
+            own = max((grid.seeds for grid in self.grids), key=len)
+            raise UsageError(
+                f"--seeds {value} is more than this suite has: its seeds are {own[0]} to {own[-1]}; a suite file of "
+                "your own may have more"
+            )
+        return replace(self, grids=tuple(grid for grid in grids if grid.seeds))
 
     @property
     def wishes(self) -> dict[str, Any]:
@@ -125,6 +150,14 @@ def method_label(method: str) -> str:
         return MethodSpec.parse(method).label
     except UsageError:
         return method
+
+
+def benchmark_label(name: str) -> str:
+    """The canonical name of a benchmark; unchanged if there is none of that name here."""
+    try:
+        return check_benchmark(name)
+    except UsageError:
+        return name
 
 
 def check_score(name: str) -> str:

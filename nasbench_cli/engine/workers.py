@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level
 from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.evaluations import attempt, is_feasible, refused, row_of, with_objectives
+from nasbench.cli.engine.evaluations import attempt, is_feasible, row_of, with_objectives
 from nasbench.cli.engine.events import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
 from nasbench.results.store.journal import Journal, Record
@@ -45,6 +45,8 @@ class Pending(NamedTuple):
     """The level from which the training goes on; None for a new one."""
     paid: float = 0.0
     """Seconds that the training has cost up to there."""
+    refusal: Evaluation | None = None
+    """The evaluation of a configuration that is refused; None if it is trained."""
 
 
 class Finished(NamedTuple):
@@ -122,11 +124,10 @@ class LiveWorkers:
         benchmark: Benchmark,
         journal: Journal,
         bounds: tuple[Bound, ...],
-        refused_by: tuple[Bound, ...],
         objectives: tuple[Metric, ...] = (),
     ) -> None:
         self._benchmark, self._journal, self._objectives = benchmark, journal, objectives
-        self._bounds, self._refused_by = bounds, refused_by
+        self._bounds = bounds
         self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
@@ -175,8 +176,9 @@ class LiveWorkers:
         _, cost, status, reason, curve = evaluation
         feasible = is_feasible(evaluation, self._bounds)
         times, part = (pending.started, finished), (pending.trial, pending.level.work)
+        was_refused, values = pending.refusal is not None, row_of(evaluation)
         self._journal.append(
-            Record(ask, configuration, row_of(evaluation), cost, status, reason, *times, *part, feasible, curve)
+            Record(ask, configuration, values, cost, status, reason, *times, *part, feasible, curve, was_refused)
         )
         fidelity = self._benchmark.fidelity
         if evaluation.status != "ok" or fidelity is None or not fidelity.may_continue(pending.level):  # it has ended
@@ -228,9 +230,9 @@ class LiveWorkers:
         try:
             resumed = state.exists() and pending.trial not in self._evaluated
             with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
-                evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
-                if evaluation is None:
-                    evaluation = attempt(self._benchmark, pending.configuration, pending.seed, pending.level, state)
+                evaluation = pending.refusal or attempt(
+                    self._benchmark, pending.configuration, pending.seed, pending.level, state
+                )
         except BaseException as error:  # a lost device, or a folder that cannot be read: for the thread that waits
             self._answers.put(error)
             return

@@ -35,14 +35,16 @@ def table(comparison: Comparison) -> Table:
             "first": data["first_feasible"].map(lambda value: f"{value:.0f}" if math.isfinite(value) else "never"),
             "after [s]": data["first_seconds"].map(lambda value: f"{value:.4g}" if math.isfinite(value) else "never"),
             "never": data["never"].astype(str),
+            **({"refused": data["refused"].map("{:,}".format)} if data["refused"].any() else {}),
             "failed": (data["failed_evaluations"] + data["failed_runs"]).astype(str),
         }
     )
     note = (
-        "As observed. feasible %: feasible evaluations over all evaluations, a part of a training being judged by what "
-        "it measured where it ended. first: upper median over seeds of the number of evaluations to the first feasible "
-        "one; after: the same in seconds on the run's clock. never: runs without any. failed: evaluations and runs "
-        "that failed."
+        "As observed. feasible %: feasible evaluations over all evaluations, a part of a training being judged by "
+        "what it measured where it ended. first: upper median over seeds of the number of evaluations to the first "
+        "feasible one; after: the same in seconds on the run's clock. never: runs without any. refused: proposals "
+        "that were known to violate a constraint, in all, which are no evaluations and used none of that budget. "
+        "failed: evaluations and runs that failed."
     )
     return Table("feasibility", "Feasible proposals", note, data, shown, place="terminal")
 

@@ -37,10 +37,11 @@ def describe(store: Store, runs: Sequence[Run]) -> str:
 def incumbent(run: Run) -> Figure:
     """A picture of a run's final incumbent. Raises StoreError if it has none, or if it is not a network."""
     f = run[0]
-    rows = evaluations(run)
+    rows, (_, record) = evaluations(run), run
     if not rows["feasible"].any():
         raise StoreError(
-            f"this run found nothing feasible among its {count(len(rows), 'evaluation')}: there is nothing to draw"
+            f"this run found nothing feasible among its {count(record.evaluations, 'evaluation')}: there is nothing to "
+            "draw"
         )
     values = json.loads(_best(rows, f.setup.sign)["configuration"])
     if not networks.is_network(values):
@@ -95,12 +96,12 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         f"{setup.title}, seed {record.seed} (run {setup.run_id(record.seed)})" + " (partial)" * is_partial,
         f"Budget: {setup.protocol}{whole}. "
         f"Method: version {setup.method_version}{f', {parameters}' if parameters else ''}.",
-        f"Under way: {count(record.rows, 'evaluation')} so far."
+        f"Under way: {count(record.evaluations, 'evaluation')} so far."
         if is_partial
         else f"Computed {record.began} to {record.ended} with {versions}; "
         f"commit {fragment.provenance['commit'] or 'unknown'}.",
     ]
-    parts = ["\n".join(head), *(_front if setup.objectives else _outcome)(fragment, rows)]
+    parts = ["\n".join(head), *(_front if setup.objectives else _outcome)(fragment, rows, record)]
     incumbent, feasible, level = (rows[name].to_numpy() for name in ("incumbent", "feasible", "level"))
     steps = rows[incumbent_steps(incumbent, feasible, level, [len(rows)])[0]]
     if len(steps) and not setup.objectives:
@@ -110,6 +111,9 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
             parts.append("The network\n" + "\n".join(networks.lines(last)))
     times = [*_time(rows, record, setup.workers), *_search(log)]
     parts += ["Where the time went\n" + "\n".join(times)] if times else []
+    if record.refused:
+        why = "known before training to violate a constraint, at no part of the budget"
+        parts.append(f"Refused: {count(record.refused, 'proposal')}, {why}")
     if record.failed_evaluations:
         parts.append(f"{count(record.failed_evaluations, 'failed evaluation')}, the first: {record.first_reason}")
     if record.failure:
@@ -137,13 +141,13 @@ def _best(rows: pd.DataFrame, sign: int) -> pd.Series[Any]:
     return best
 
 
-def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
+def _outcome(fragment: Fragment, rows: pd.DataFrame, record: RunRecord) -> Iterable[str]:
     setting = fragment.setup.setting
     if setting.bounds:
         yield "Constraints: " + ", ".join(setting.bounds)
     feasible = rows[rows["feasible"]]
     if not len(feasible):
-        yield f"No feasible evaluation among {len(rows)}."
+        yield f"No feasible evaluation among {record.evaluations}."
         return
     first, best = feasible.iloc[0], _best(rows, fragment.setup.sign)
     in_part = best["level"] < setting.highest
@@ -154,7 +158,8 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     lines = [
         f"Best {setting.objective}: {best['objective']:.7g} {setting.unit}".rstrip()
         + f" (evaluation {best['evaluation']}{regret})",
-        f"Feasible: {len(feasible)} of {count(len(rows), 'evaluation')} ({100 * len(feasible) / len(rows):.0f} %), "
+        f"Feasible: {len(feasible)} of {count(record.evaluations, 'evaluation')} "
+        f"({100 * len(feasible) / record.evaluations:.0f} %), "
         f"the first at evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
     ]
     others = [c for c in rows.columns if c.startswith("metric.") and c.removeprefix("metric.") not in setting.held_out]
@@ -164,7 +169,7 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     yield "\n".join(lines)
 
 
-def _front(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
+def _front(fragment: Fragment, rows: pd.DataFrame, record: RunRecord) -> Iterable[str]:
     """The outcome with several objectives: shares of the hypervolume, and the front of what was observed."""
     from moocore import is_nondominated
 
@@ -173,7 +178,7 @@ def _front(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
         yield "Constraints: " + ", ".join(setting.bounds)
     feasible = rows[rows["feasible"] & (rows["level"] == setting.highest)]
     if not len(feasible):
-        yield f"No feasible full evaluation among {len(rows)}."
+        yield f"No feasible full evaluation among {record.evaluations}."
         return
     share, observed = rows[f"metric.{HYPERVOLUME}"].iloc[-1], 1 - rows["incumbent"].iloc[-1]
     if setting.front:

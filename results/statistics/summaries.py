@@ -90,9 +90,10 @@ def feasibility(curves: Curves) -> pd.DataFrame:
     Columns: setting, method, runs, feasible_share (feasible rows over all rows, full or partial evaluations),
     first_feasible (upper median over seeds of the number of evaluations up to the first feasible one, which may be
     partial; infinite if half the runs have none), first_seconds (the same in seconds on the run's clock), never (runs
-    without a feasible evaluation), failed_evaluations, failed_runs.
+    without a feasible evaluation), refused (proposals refused at no part of the budget, in all), failed_evaluations,
+    failed_runs.
     """
-    asked, feasible = (curves.runs[name].to_numpy() for name in ("rows", "feasible_rows"))
+    asked, feasible, refused = (curves.runs[name].to_numpy() for name in ("rows", "feasible_rows", "refused"))
     failures = (curves.runs["failure"] != "").to_numpy()
     failed = curves.runs["failed_evaluations"].to_numpy()
     waits = curves.runs[["first_feasible", "first_seconds"]].to_numpy(float).T
@@ -102,9 +103,9 @@ def feasibility(curves: Curves) -> pd.DataFrame:
         # An observed value, not the mean of two: one of them may be infinite.
         wait, seconds = np.quantile(waits[:, runs], 0.5, axis=1, method="higher")
         never = int((feasible[runs] == 0).sum())
-        counts = (never, int(failed[runs].sum()), int(failures[runs].sum()))
+        counts = (never, int(refused[runs].sum()), int(failed[runs].sum()), int(failures[runs].sum()))
         rows.append((setting, method, len(runs), share, wait, seconds, *counts))
-    names = ["setting", "method", "runs", "feasible_share", "first_feasible", "first_seconds", "never"]
+    names = ["setting", "method", "runs", "feasible_share", "first_feasible", "first_seconds", "never", "refused"]
     return pd.DataFrame(rows, columns=[*names, "failed_evaluations", "failed_runs"])
 
 

@@ -241,7 +241,7 @@ _FIELDS = {owner: {name: _kinds(hint) for name, hint in get_type_hints(owner).it
 def _record(facts: dict[str, Any]) -> RunRecord:
     """A run's record. Raises ValueError for one that no run can have, TypeError or KeyError for anything else."""
     run = RunRecord(**facts)
-    counts = (run.seed, run.rows, run.failed_evaluations)
+    counts = (run.seed, run.rows, run.failed_evaluations, run.refused)
     texts = (run.failure, run.first_reason, run.began, run.ended, run.log)
     if not all(type(n) is int and n >= 0 for n in counts) or run.rows > _MOST_ROWS:
         raise ValueError(f"a run with the seed {run.seed!r} and {run.rows!r} rows")

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, schema, tells_of, to_table
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, are_refused, schema, tells_of, to_table
 
 _KEY = b"nasbench"
 _OLDEST = 3  # schema that can be read, of version 0.2.0
@@ -50,6 +50,17 @@ class RunRecord:
     ended: str
     log: str = ""
     """Digest of the file of its search log; empty if it has none."""
+    refused: int = 0
+    """Number of rows that were refused at no part of the budget (`Setup.refusals_are_free`)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields; the last is left out where it is 0, as in stores of earlier versions."""
+        return {name: value for name, value in vars(self).items() if name != "refused" or value}
+
+    @property
+    def evaluations(self) -> int:
+        """Number of its evaluations, full or partial: of rows that are neither refused nor close a failed run."""
+        return self.rows - self.refused - bool(self.failure)
 
     @property
     def failed(self) -> bool:
@@ -215,7 +226,9 @@ def read_log(path: Path, digest: str) -> pa.Table:
 
 def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
     # On the disk setups keep their former name, "cell".
-    content = _parquet(rows, {"cell": setup.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance})
+    content = _parquet(
+        rows, {"cell": setup.to_json(), "runs": [run.to_json() for run in runs], "provenance": provenance}
+    )
     words = re.sub(r"[^\w.+-]", "_", f"{setup.method}.{setup.bench}.{setup.constraint}", flags=re.ASCII)
     disk.write(folder / f"{words[:_LONGEST_WORDS]}.{setup.id}.{disk.digest(content)}.parquet", content)
 
@@ -276,6 +289,7 @@ def record(trajectory: Trajectory, log: str = "") -> RunRecord:
         began=trajectory.began,
         ended=trajectory.ended,
         log=log,
+        refused=int(are_refused(trajectory.columns["spent"]).sum()),
     )
 
 

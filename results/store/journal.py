@@ -40,6 +40,8 @@ class Record(NamedTuple):
     """Whether it succeeded and satisfied the constraints."""
     curve: tuple[float, ...] | None = None
     """The objective at each level up to `level`; None if unknown."""
+    refused: bool = False
+    """Whether it was refused by what is known before training, and used none of the budget of evaluations."""
 
 
 class Journal:

@@ -79,7 +79,7 @@ def pack(store: Store, path: Path) -> int:
         "missing": [(c.setup.to_json(), c.missing) for c in status(store, lambda _: None) if c.missing],
         "digests": list(map(disk.digest, members)),
         "setups": [
-            {"cell": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
+            {"cell": f.setup.to_json(), "runs": [run.to_json() for run in f.runs], "provenance": f.provenance}
             for f in fragments
         ],
     }
@@ -100,7 +100,7 @@ def _rows_of(fragments: Iterable[Fragment]) -> tuple[list[Columns], list[bytes]]
         held_out = [f"metric.{name}" for name in f.setup.setting.held_out]
         table = f.table([*_KEPT, FEASIBLE, *OF_LEVELS, *held_out])
         columns = {name: _plain(table[name]) for name in table.column_names}
-        if (columns["level"] == f.setup.setting.highest).all():
+        if (columns["level"] == f.setup.setting.highest).all() and not any(run.refused for run in f.runs):
             del columns["level"], columns["spent"]
         feasible, ends = columns.pop(FEASIBLE).astype(bool), np.cumsum([run.rows for run in f.runs]).tolist()
         for run, (start, end) in zip(f.runs, pairwise([0, *ends]), strict=True):
@@ -181,7 +181,7 @@ def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
     kept, new = fragment.table(names).slice(sum(lengths[:place]), lengths[place]), to_table(fragment.setup, [found])
     if len(new) != len(kept):
         return False
-    in_parts = bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
+    in_parts = stated.refused > 0 or bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
     names = [name for name in names if in_parts or name not in OF_LEVELS]
     ours, theirs = ({name: _plain(table[name]) for name in names} for table in (kept, new))
     if ours.pop(FEASIBLE).tolist() != theirs.pop(FEASIBLE).tolist():

@@ -71,7 +71,8 @@ class Row(NamedTuple):
     cost: float = math.nan
     """Seconds of this evaluation; for a continued training, of the additional part only."""
     spent: float = math.nan
-    """Training used by the run so far, this row included, in full evaluations."""
+    """Training used by the run so far, this row included, in full evaluations; a refused one uses none
+    (`Setup.refusals_are_free`)."""
     unseen: float = math.nan
     """Objective of the incumbent in the repetition that is held back from the run (`Setup.held_back`); in older runs
     its mean over the repetitions that the run has not observed, up to this row. NaN if there is no incumbent, if no
@@ -119,6 +120,12 @@ _KINDS: dict[Any, _Kind] = {
 }
 _ROW = {name: _KINDS[annotation] for name, annotation in get_type_hints(Row).items()}
 """The types of the fields of `Row`, which are the columns of a trajectory."""
+
+
+def are_refused(spent: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which rows of a run were refused at no part of its budget, from its column `spent`; shape (rows,)."""
+    refused: NDArray[np.bool_] = np.diff(spent, prepend=0.0) == 0
+    return refused
 
 
 def to_columns(rows: list[Row], metrics: int) -> dict[str, NDArray[Any]]:
@@ -213,6 +220,9 @@ class Setup:
     """Names of the metrics to optimise, if there are several; empty for the benchmark's own objective."""
     held_back: bool = False
     """Whether one repetition of each configuration of a table is held back from the run, to score incumbents by."""
+    refusals_are_free: bool = False
+    """Whether live configurations that violate a constraint known before training are refused at no part of the budget;
+    False where there is no such constraint, and in older runs, in which a refusal used up an evaluation."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -244,10 +254,21 @@ class Setup:
             "train_infeasible",
             "objectives",
             "held_back",
+            "refusals_are_free",
         ):  # a field that came later has no part in earlier ids
             if not facts[name]:
                 del facts[name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def rules(self) -> tuple[str, bool, bool]:
+        """The data and the rules by which runs are made; runs that differ here must not be compared."""
+        return self.data, self.held_back, self.refusals_are_free
+
+    @property
+    def counts_spending(self) -> bool:
+        """Whether rows may use other parts of the budget than one evaluation each: a part of a training, or nothing."""
+        return self.setting.highest > 1 or self.refusals_are_free
 
     @property
     def sign(self) -> int:
@@ -275,8 +296,9 @@ class Setup:
             del facts["objectives"], facts["setting"]["scales"], facts["setting"]["front"]
         if not self.setting.caution:
             del facts["setting"]["caution"]
-        if not self.held_back:
-            del facts["held_back"]
+        for name in ("held_back", "refusals_are_free"):
+            if not facts[name]:
+                del facts[name]
         return facts
 
     @classmethod

@@ -16,7 +16,7 @@ from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.fragment import record as record_of
 from nasbench.results.store.journal import Record, peek
 from nasbench.results.store.store import Store
-from nasbench.results.store.trajectory import Row, Setup, Trajectory, to_columns, to_table
+from nasbench.results.store.trajectory import Row, Setup, Trajectory, are_refused, to_columns, to_table
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Begun:
             objective, level = record.metrics[place], record.level
             if record.feasible and (level > top or (level == top and not sign * objective >= sign * incumbent)):
                 top, incumbent = level, objective
-            spent += level - levels.get(record.trial, 0)
-            levels[record.trial] = level
+            if not record.refused:
+                spent += level - levels.get(record.trial, 0)
+                levels[record.trial] = level
             finished_rows.append(
                 Row(
                     evaluation=number,
@@ -183,7 +184,7 @@ def _end(part: MemoryFragment) -> float:
 
 def _up_to(f: Fragment, end: float) -> Fragment:
     table = f.table()
-    of_evaluations = "spent" if f.setup.setting.highest > 1 else "evaluation"
+    of_evaluations = "spent" if f.setup.counts_spending else "evaluation"
     used = table["finished" if f.setup.evals is None else of_evaluations].to_numpy()
     is_failed = np.asarray(table["status"].to_numpy() == "failed")
     runs, kept = [], []
@@ -191,7 +192,8 @@ def _up_to(f: Fragment, end: float) -> Fragment:
         count = int(np.searchsorted(used[span], end, side="right"))
         if count < span.stop - span.start:
             failed = int(is_failed[span][:count].sum())
-            runs.append(replace(run, rows=count, failure="", failed_evaluations=failed))
+            refused = int(are_refused(table["spent"].to_numpy()[span][:count]).sum()) if run.refused else 0
+            runs.append(replace(run, rows=count, failure="", failed_evaluations=failed, refused=refused))
         else:
             runs.append(run)
         kept.append(np.arange(span.start, span.start + runs[-1].rows))

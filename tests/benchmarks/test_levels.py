@@ -141,7 +141,7 @@ def test_searches_on_a_table_with_curves_from_the_command_to_the_report(
 def test_a_method_that_needs_levels_is_refused_where_there_are_none(nasbench: Callable[..., Printed]) -> None:
     refused = nasbench("run", "--method", "hyperband", "--bench", "nb201-cifar10")
     assert refused.code == 2
-    assert "hyperband cannot run on nb201-cifar10: it chooses how long to train" in refused.err
+    assert "hyperband does not run on nb201-cifar10: it chooses how long to train" in refused.err
 
 
 def test_an_evaluation_at_a_level_is_an_evaluation(curves: np.ndarray) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Constraint, Evaluation, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, Constraint, Evaluation, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine import runner
+from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
 from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
-from nasbench.results import Trajectory
+from nasbench.results import Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
 
@@ -39,9 +42,10 @@ def search(
     train_infeasible: bool = False,
     evals: int = 40,
     limits: tuple[Constraint, ...] = SMALL,
+    workers: int = 1,
 ) -> Trajectory:
     monkeypatch.setattr("nasbench.cli.engine.plan.open_benchmark", lambda name: benchmark)
-    protocol = Protocol(evals=evals, train_infeasible=train_infeasible)
+    protocol = Protocol(evals=evals, train_infeasible=train_infeasible, workers=workers)
     (planned,) = expand([Grid((MethodSpec.parse(method),), (benchmark.name,), (limits,), (0,), protocol)])
     assert planned.setup.train_infeasible == (train_infeasible and benchmark.live)
     journal = Journal(tmp_path / "run.jsonl", "id") if benchmark.live else None
@@ -49,6 +53,11 @@ def search(
     if journal is not None:
         journal.close()
     return found
+
+
+def draw_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes methods draw as if nothing were refused."""
+    monkeypatch.setattr(Problem, "accepted", lambda self, draw, of=None: draw())
 
 
 def marks(tmp_path: Path) -> int:
@@ -60,15 +69,17 @@ def test_a_live_network_that_is_known_to_be_too_large_is_not_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOY_MARKS", str(tmp_path / "marks"))
+    draw_blindly(monkeypatch)
     found = search(tmp_path, monkeypatch, toys.Live())
     size = found.columns["metrics"][:, 1]
     refused = found.columns["status"] == "infeasible"
     assert (refused == (size > 4)).all()
-    assert 0 < refused.sum() < 40
-    assert marks(tmp_path) == 40 - refused.sum()
+    assert refused.sum() > 0
+    assert marks(tmp_path) == (~refused).sum() == 40
+    assert found.columns["spent"].tolist() == np.cumsum(~refused).tolist()
     assert np.isnan(found.columns["objective"][refused]).all()
     assert set(found.columns["reason"][refused]) <= {f"known before training: size is {n}, not <= 4" for n in range(10)}
-    assert (found.columns["cost"][refused] < found.columns["cost"][~refused].min()).all()
+    assert (found.columns["cost"][refused] == 0).all()
     assert not found.columns["feasible"][refused].any()
 
 
@@ -99,6 +110,7 @@ def test_a_benchmark_that_cannot_say_beforehand_is_asked_by_training(
 def test_a_refusal_is_told_with_what_is_known_and_ranked_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Listening, "told", [])
     monkeypatch.setattr(MethodSpec, "method", property(lambda self: Listening))
+    draw_blindly(monkeypatch)
     search(tmp_path, monkeypatch, toys.Live())
     bounds = abilities.bounds(toys.Live(), SMALL)
     refused = [o for o in Listening.told if o.evaluation.status == "infeasible"]
@@ -117,6 +129,7 @@ def test_a_refused_network_is_never_trained_on(method: str, tmp_path: Path, monk
         name, kind = "toy-live-watched", "live"
 
     few = parse_constraints(["size<=0"])  # fewer satisfy it than a rung has places above
+    draw_blindly(monkeypatch)
     found = search(tmp_path, monkeypatch, LiveWatched(), method, evals=12, limits=few)
     assert not found.failure
     refused = found.columns["trial"][found.columns["status"] == "infeasible"].tolist()
@@ -129,6 +142,7 @@ def test_a_refused_network_is_never_trained_on(method: str, tmp_path: Path, monk
 def test_methods_learn_from_refusals_what_is_too_large(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    draw_blindly(monkeypatch)
     found = search(tmp_path, monkeypatch, toys.Live(), method, evals=80)
     refused = found.columns["status"] == "infeasible"
     assert refused.mean() < 0.35  # of random ones half are
@@ -149,22 +163,114 @@ def test_nasbots_evolution_breeds_from_what_is_less_too_large() -> None:
 
 
 def test_a_resumed_run_refuses_again_what_its_journal_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw_blindly(monkeypatch)
     whole = search(tmp_path, monkeypatch, toys.Live())
+    assert "infeasible" in whole.columns["status"][:14]
     lines = (tmp_path / "run.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "run.jsonl").write_bytes(b"".join(lines[:15]))
     resumed = search(tmp_path, monkeypatch, toys.Live())
-    for name in ("configuration", "status", "reason", "feasible"):
+    for name in ("configuration", "status", "reason", "feasible", "spent"):
         assert resumed.columns[name].tolist() == whole.columns[name].tolist()
 
 
-def test_digits_refuses_a_network_without_training_it(tmp_path: Path) -> None:
+def test_digits_refuses_a_network_without_training_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
+    monkeypatch.setattr(runner, "MOST_REFUSALS", 2)
+    draw_blindly(monkeypatch)
     grid = Grid((MethodSpec("random"),), ("digits",), (parse_constraints(["parameters<=1"]),), (0,), Protocol(evals=5))
     (planned,) = expand([grid])
     journal = Journal(tmp_path / "run.jsonl", "id")
     found = run(planned.setup, 0, planned.spec, open_benchmark("digits"), planned.bounds, journal)
     journal.close()
-    assert set(found.columns["status"]) == {"infeasible"}
-    assert found.columns["finished"][-1] < 5
+    assert set(found.columns["status"][:-1]) == {"infeasible"}
+    assert found.failure.startswith("the last 10 proposals were all refused, known before training: parameters is ")
     column = open_benchmark("digits").places["parameters"]
     assert (found.columns["metrics"][:, column] > 1).any()
+
+
+def test_a_refusal_costs_the_stated_seconds_of_what_was_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Priced(toys.Live):
+        name = "toy-priced"
+        metrics = (Metric("loss", ""), Metric("size", "", cheap=True, seconds=2.5))
+
+    draw_blindly(monkeypatch)
+    found = search(tmp_path, monkeypatch, Priced(), evals=5)
+    refused = found.columns["status"] == "infeasible"
+    assert refused.any()
+    assert (found.columns["cost"][refused] == 2.5).all()
+
+
+def test_a_run_ends_with_the_reason_after_100_refusals_in_a_row_per_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(tmp_path, monkeypatch, toys.Live(), evals=2, limits=parse_constraints(["size<=-1"]))
+    assert len(found) == 201  # the last row closes the run
+    assert found.failure.startswith("the last 200 proposals were all refused, known before training: size is ")
+    assert (found.columns["spent"][:-1] == 0).all()
+
+
+def test_what_cannot_be_trained_is_refused_under_a_constraint_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dead(toys.Live):
+        name = "toy-dead"
+
+        def known(self, metric: str, configuration: Configuration) -> float:
+            return math.nan if configuration[1] == 0 else super().known(metric, configuration)
+
+    draw_blindly(monkeypatch)
+    found = search(tmp_path, monkeypatch, Dead(), evals=30)
+    dead = np.array([json.loads(text)["digit1"] == 0 for text in found.columns["configuration"]])
+    assert dead.any()
+    assert set(found.columns["reason"][dead]) == {"known before training: it has no size"}
+    assert (found.columns["status"] == "ok").sum() == 30
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "random", "evolution:population=5", "local", "mcts", "smbo:explore=1", "bananas:initial=12", "c-tpe:initial=12",
+        "tpe:initial=12", "treebo:initial=12", "scbo:initial=12", "hyperband", "asha", "bohb", "dehb",
+        "freeze-thaw", "popnas",
+    ],
+)  # fmt: skip
+def test_methods_draw_among_what_is_not_refused(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class LiveWatched(toys.Watched, toys.Live):
+        name, kind = "toy-live-watched", "live"
+
+    found = search(tmp_path, monkeypatch, LiveWatched(), method, evals=12, limits=parse_constraints(["size<=2"]))
+    assert not found.failure
+    drawn = {"mcts": 3, "bohb": 12}.get(method)  # then the tree takes each option once, and the model proposes
+    assert "infeasible" not in found.columns["status"][:drawn]
+    assert found.columns["spent"][-1] > 11
+
+
+def test_several_workers_train_as_often_as_the_budget_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw_blindly(monkeypatch)
+    found = search(tmp_path, monkeypatch, toys.Live(), evals=20, workers=3)
+    assert (found.columns["status"] == "ok").sum() == 20
+
+
+def test_only_live_runs_under_a_constraint_known_before_training_have_another_identity() -> None:
+    def planned(bench: str, constraint: str, **facts: bool) -> Setup:
+        grid = Grid(
+            (MethodSpec("random"),), (bench,), (parse_constraints([constraint]),), (0,), Protocol(evals=5, **facts)
+        )
+        return expand([grid])[0].setup
+
+    constrained = planned("digits", "parameters<=50000")
+    assert constrained.refusals_are_free
+    assert is_current(constrained)
+    before = replace(constrained, refusals_are_free=False)  # a run of an earlier version
+    assert before.id != constrained.id
+    assert is_current(before) is False
+    others = [
+        planned("digits", "none"), planned("digits", "val-auc>=0.5"),
+        planned("digits", "parameters<=50000", train_infeasible=True), planned("nb201-cifar10", "model_size<=0.5"),
+    ]  # fmt: skip
+    for setup in others:
+        assert not setup.refusals_are_free
+        assert is_current(setup)
+        assert "refusals_are_free" not in setup.to_json()

@@ -82,7 +82,7 @@ def test_setup_with_several_objectives_survives_its_file() -> None:
 
 
 def test_method_for_one_objective_is_refused_with_those_for_several() -> None:
-    with pytest.raises(UsageError, match=r"^tpe cannot run on .* these serve several: .*random"):
+    with pytest.raises(UsageError, match=r"^tpe does not run on .* these serve several: .*random"):
         planned("tpe")
 
 

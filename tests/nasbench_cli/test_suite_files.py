@@ -86,7 +86,7 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
         ),
         (
             WHOLE + "\n[[grid]]\nseeds = 1\nmethods = ['darts']",
-            r"line 6: methods: darts cannot run on nb201-cifar10: .*; --without darts leaves it out",
+            r"nasbench: darts does not run on nb201-cifar10: it trains a supernet",
         ),
         (
             WHOLE + "constraints = [['none', 'model_size@0.1']]",
