@@ -79,7 +79,7 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
     if export.is_prefixed:
         rest = _without_others(roles, rest, export)
     places = {column.name: place for place, column in enumerate(columns)}
-    _choose(roles, rest, places)
+    _choose(roles, rest, places, export)
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
     if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
@@ -179,27 +179,33 @@ def _without_others(roles: Roles, columns: list[Column], export: Export) -> list
             chosen.append(column)
         elif column.is_number and column.meaning is None:
             roles.metrics.append(replace(column, doubt="no known name, and no prefix of a hyper-parameter: what is it?"))
+        elif column.meaning == "epoch":
+            roles.left_out.append((column.name, "says how long each configuration was trained"))
         else:
             roles.left_out.append((column.name, "has no prefix, as the hyper-parameters of this file have"))
     return chosen
 
 
-def _choose(roles: Roles, columns: list[Column], places: dict[str, int]) -> None:
+def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export: Export) -> None:
     """Takes the rest for hyper-parameters, or for metrics if their place says so."""
     first = min((places[metric.name] for metric in roles.metrics), default=len(places))
     some_lead = any(places[column.name] < first and not _unfit(column) for column in columns)
     for column in columns:
-        is_behind = column.meaning is None and places[column.name] > first
-        why = _unfit(column)
-        if is_behind and some_lead and column.is_number and column.distinct > min(FEW, len(column.values) // 2):
+        why, is_behind = _unfit(column), places[column.name] > first and not export.is_choice(column.name)
+        is_unknown = is_behind and column.meaning is None
+        if is_unknown and some_lead and column.is_number and column.distinct > min(FEW, len(column.values) // 2):
             doubt = "no known name; it stands behind a measurement: or is it a hyper-parameter?"
             roles.metrics.append(replace(column, doubt=doubt))
         elif why:
             roles.left_out.append((column.name, why))
-        elif is_behind and (some_lead or column.is_number):
+        elif (is_unknown and (some_lead or column.is_number)) or (is_behind and _has_many_numbers(column)):
             roles.choices.append(replace(column, doubt="it stands behind a measurement: or is it one?"))
         else:
             roles.choices.append(column)
+
+
+def _has_many_numbers(column: Column) -> bool:
+    return column.is_number and column.distinct > FEW
 
 
 def _unfit(column: Column) -> str:
