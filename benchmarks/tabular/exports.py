@@ -42,6 +42,10 @@ class Export:
         by_words = meaning_of(name)
         return "score" if re.fullmatch(self.measures, name) and by_words not in MEASURED else by_words
 
+    def knows(self, name: str) -> bool:
+        """Whether the tool itself has named a column."""
+        return any(re.fullmatch(pattern, name) for pattern, _ in self.columns)
+
     def is_choice(self, name: str) -> bool:
         """Whether a name has what the tool writes before those of hyper-parameters."""
         return any(meaning == "choice" and re.fullmatch(pattern, name) for pattern, meaning in self.columns)
@@ -50,7 +54,7 @@ class Export:
 TOOLS = (
     Export(
         "scikit-learn",  # cv_results_ of its searches
-        ("mean_fit_time", "params", "mean_test_.+"),
+        ("mean_test_.+", r"param_.+|split\d+_test_.+|rank_test_.+"),
         (
             ("param_.+", "choice"),
             ("mean_(fit|score)_time", "seconds"),

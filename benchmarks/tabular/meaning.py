@@ -77,8 +77,8 @@ def meaning_of(name: str) -> Meaning | None:
         return "choice"
     if matches(name, re.compile("explained")):
         return "score"
-    by_last = _by_words(last)
-    return by_last if by_last in MEASURED else _by_words(name)
+    by_words, by_last = _by_words(name), _by_words(last)
+    return by_last if by_words == "choice" and by_last in MEASURED else by_words
 
 
 def _by_words(name: str) -> Meaning | None:

@@ -75,7 +75,7 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
             roles.metrics.append(column)
         else:
             rest.append(column)
-    rest = _without_epochs(roles, rest)
+    rest = _without_epochs(roles, rest, export)
     if export.is_prefixed:
         rest = _without_others(roles, rest, export)
     places = {column.name: place for place, column in enumerate(columns)}
@@ -89,10 +89,11 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
 
 
 def objective_of(metrics: Sequence[Column], export: Export) -> Column:
-    """The objective: the tool's; else a score on the validation split, at the last epoch; else any score, or the last
-    metric."""
+    """The objective: the tool's; else a score on the validation split, at the last epoch; else any score, or the
+    last metric without a known name."""
     named = [c for c in metrics if export.objective and re.fullmatch(export.objective, c.name)]
-    scores = [c for c in metrics if c.meaning == "score"] or [c for c in metrics if c.meaning is None] or metrics[-1:]
+    unknown = [c for c in metrics if c.meaning is None] or metrics
+    scores = [c for c in metrics if c.meaning == "score"] or unknown[-1:]
     order = ("valid", None, "test", "train")
 
     def rank(column: Column) -> tuple[int, int]:
@@ -147,17 +148,19 @@ def _number(roles: Roles, column: Column) -> None:
         roles.repetition = column
 
 
-def _without_epochs(roles: Roles, columns: list[Column]) -> list[Column]:
+def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list[Column]:
     """The columns without the one that counts epochs, and without those that change within a training."""
     named = [column for column in columns if column.meaning == "epoch"]
     others = [column for column in columns if column.meaning != "epoch"]
     known = [*others, *([roles.repetition] if roles.repetition else [])]
     roles.epoch = next((column for column in named if counts_epochs(column, known)), None)
+    if roles.epoch is None and named:
+        fixed = [column for column in named if export.is_prefixed or export.knows(column.name)]
+        roles.left_out += [(column.name, "says how long each configuration was trained") for column in fixed]
+        doubt = "or does it count the epochs of a training?"
+        return [replace(c, doubt=doubt) if c in named else c for c in columns if c not in fixed]
     if roles.epoch is None:
-        return [
-            replace(c, doubt="or does it count the epochs of a training?") if c.meaning == "epoch" else c
-            for c in columns
-        ]
+        return columns
     rest, epochs = [], roles.epoch.numbers
     for column in columns:
         if column is roles.epoch:
@@ -179,8 +182,6 @@ def _without_others(roles: Roles, columns: list[Column], export: Export) -> list
             chosen.append(column)
         elif column.is_number and column.meaning is None:
             roles.metrics.append(replace(column, doubt="no known name, and no prefix of a hyper-parameter: what is it?"))
-        elif column.meaning == "epoch":
-            roles.left_out.append((column.name, "says how long each configuration was trained"))
         else:
             roles.left_out.append((column.name, "has no prefix, as the hyper-parameters of this file have"))
     return chosen
