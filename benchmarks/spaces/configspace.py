@@ -237,7 +237,7 @@ def _relation(name: str) -> str:
     """The type of a relation that ConfigSpace 0.6 or 0.7 has written as type RELATION with a lambda."""
     kind = _OLD_RELATIONS.get(name, f"RELATION_{name}")
     if _plain(kind) not in _COMPARISONS:
-        raise unknown("lambda of a RELATION (as ConfigSpace 0.6 and 0.7 write it):", name, _OLD_RELATIONS)
+        raise unknown("lambda of a RELATION (as ConfigSpace 0.6 and 0.7 write it):", str(name), _OLD_RELATIONS)
     return kind
 
 
