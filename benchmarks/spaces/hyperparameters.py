@@ -126,7 +126,9 @@ def as_json(values: Iterable[Any], name: str | None = None) -> tuple[Any, ...]:
     for value in plain:
         if not isinstance(value, str | int | float | bool):
             hint = ": write 'none' for no value" if value is None else ""
-            raise UsageError(f"the values of {name or 'a hyper-parameter'} are text, numbers or booleans, not {value!r}{hint}")
+            raise UsageError(
+                f"the values of {name or 'a hyper-parameter'} are text, numbers or booleans, not {value!r}{hint}"
+            )
     return plain
 
 

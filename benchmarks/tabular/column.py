@@ -90,7 +90,9 @@ def numbered(name: str) -> tuple[str, int] | None:
 
 def _meaning(export: Export, name: str, values: pd.Series[Any]) -> Meaning | None:
     """The meaning of a column; `precision` is a number of bits where its values are such numbers or texts."""
-    is_bits = name.lower() == "precision" and values.notna().all() and (
-        not pd.api.types.is_numeric_dtype(values) or set(values) <= _BITS
+    is_bits = (
+        name.lower() == "precision"
+        and values.notna().all()
+        and (not pd.api.types.is_numeric_dtype(values) or set(values) <= _BITS)
     )
     return "choice" if is_bits else export.meaning_of(name)

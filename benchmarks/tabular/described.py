@@ -17,6 +17,7 @@ from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integ
 from nasbench.benchmarks.spaces.errors import Problems, UsageError
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.tabular.direction import looks_like_accuracy, rises, scale_of, sign_doubt
 from nasbench.benchmarks.tabular.frames import (
     check_column,
     column_names,
@@ -26,7 +27,6 @@ from nasbench.benchmarks.tabular.frames import (
     row_of,
 )
 from nasbench.benchmarks.tabular.imported import check_objective
-from nasbench.benchmarks.tabular.direction import looks_like_accuracy, rises, scale_of, sign_doubt
 from nasbench.benchmarks.tabular.meaning import meaning_of
 from nasbench.benchmarks.tabular.specification import (
     PLACE,
@@ -257,10 +257,16 @@ def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple
         column = entry.setdefault("column", entry["name"])
         if PLACE not in column:
             continue
-        number = "([0-9]+)" if facts.get("first_epoch") == 0 else "(0*[1-9][0-9]*)"
-        pattern = re.escape(column).replace(re.escape(PLACE), number)
+        first = facts.get("first_epoch", 1)
+        pattern = re.escape(column).replace(re.escape(PLACE), "([0-9]+)")
         matches = [match for match in (re.fullmatch(pattern, name) for name in header) if match]
-        named = {int(match[1]) + 1 - facts.get("first_epoch", 1): match[0] for match in matches}
+        if "first_epoch" not in facts and any(int(match[1]) == 0 for match in matches):
+            raise UsageError(
+                f"a column is called {column} with 0 there (metric {entry['name']}, says {spec}), and epochs begin at "
+                "1: first_epoch = 0 says that they are counted from 0, first_epoch = 1 leaves that column out"
+            )
+        matches = [match for match in matches if int(match[1]) >= first]
+        named = {int(match[1]) + 1 - first: match[0] for match in matches}
         if not named:
             raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
         if len(named) < len(matches):
@@ -294,7 +300,9 @@ def _levels_in(
     bad = pd.Series(~((epochs > 0) & (epochs <= HIGHEST) & (epochs == np.floor(epochs))))
     if bad.any():
         said = "; first_epoch = 0 says that it counts from 0" if first and epochs.min() == 0 else ""
-        raise UsageError(f"{facts['epoch']} of {data} is not an epoch ({first}, {first + 1}, …) in row {row_of(bad)}{said}")
+        raise UsageError(
+            f"{facts['epoch']} of {data} is not an epoch ({first}, {first + 1}, …) in row {row_of(bad)}{said}"
+        )
     levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)
     return tuple(levels.tolist()), at
 

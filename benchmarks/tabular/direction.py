@@ -34,13 +34,13 @@ _UNSIGNED = re.compile(f"{_SHARES}|{_LOWER.pattern}")
 _NEGATED = re.compile("neg|negative|negated|minus|inverted")
 _LESSENED = re.compile("drop|decrease|decline|reduction")
 _COMPLEMENT = re.compile(
-    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0)?|one|100)[\s_]*(?:[-−–]|minus)[\s_]*",  # noqa: RUF001
+    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0)?|one|100)[\s_]*(?:[-−–]|minus)[\s_]*",
     re.IGNORECASE,
 )
 _LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)
 _PER = re.compile(r"[\W_]per[\W_]|/(?=s(?:ecs?|econds?)?$)", re.IGNORECASE)
 _RATE = re.compile(rf"(?:{_PER.pattern})[\W_]*(?:s|secs?|seconds?|minutes?|hours?)(?:$|[\W_])", re.IGNORECASE)
-_MINUS = re.compile(r"\W*[-−–]\s*[^\W\d_]")  # noqa: RUF001
+_MINUS = re.compile(r"\W*[-−–]\s*[^\W\d_]")
 
 
 def words_of(name: str) -> list[list[str]]:
@@ -106,9 +106,7 @@ def counted(name: str) -> list[list[str]]:
 
 def is_reversed(name: str) -> bool:
     """Whether a name says that a quantity is negated, taken from its highest value, or lessened."""
-    return bool(
-        _COMPLEMENT.match(name) or _MINUS.match(name) or matches(name, _NEGATED) or matches(name, _LESSENED)
-    )
+    return bool(_COMPLEMENT.match(name) or _MINUS.match(name) or matches(name, _NEGATED) or matches(name, _LESSENED))
 
 
 def sign_doubt(name: str, values: Array) -> str:

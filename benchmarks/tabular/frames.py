@@ -204,7 +204,7 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
         above = pd.Series(values < 0)
         if facts["complement_of"] and above.any():
             raise UsageError(
-                f"{column.name} is {numbers[above.to_numpy()].iloc[0]:g} in row {row_of(above)} of {data}, which exceeds "
+                f"{column.name} is {numbers.to_numpy()[above][0]:g} in row {row_of(above)} of {data}, which exceeds "
                 f"complement_of = {facts['complement_of']}"
             )
     return values

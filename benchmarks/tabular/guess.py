@@ -64,9 +64,7 @@ def guess(data: Path) -> Guess:
     export = export_of(header)
     roles = roles_of(gathered(frame, export), export)
     if not roles.metrics:
-        raise UsageError(
-            f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}"
-        )
+        raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
     if not roles.choices and not roles.cell:
         raise UsageError(f"no column of {data} can be a hyper-parameter: {_reasons(roles)}")
     objective = objective_of(roles.metrics, export)
@@ -154,13 +152,14 @@ def _seen(column: Column, values: list[Any]) -> str:
         return f"? numbers, but for {_plain(', '.join(texts))}: an empty field says that a measurement is missing"
     if texts and all(map(WRITTEN.fullmatch, map(str, values))):
         return f"? {remark}; numbers written as text? [extract], or a file with plain numbers, gives them their order"
-    doubts = (
-        (column.doubt, column.doubt),
-        (not column.is_number and 1 < len(values) == len(column.values), "a text of its own in every row: does it name the rows?"),
-        (len(values) > FEW and not column.is_number, "[extract] makes columns of a text's parts"),
-        (len(values) > FEW and column.meaning is None, "or is it a measurement?"),
-    )  # fmt: skip
-    return next((f"? {remark}; {doubt}" for applies, doubt in doubts if applies), remark)
+    doubt = column.doubt
+    if not doubt and not column.is_number and 1 < len(values) == len(column.values):
+        doubt = "a text of its own in every row: does it name the rows?"
+    if not doubt and len(values) > FEW and not column.is_number:
+        doubt = "[extract] makes columns of a text's parts"
+    if not doubt and len(values) > FEW and column.meaning is None:
+        doubt = "or is it a measurement?"
+    return f"? {remark}; {doubt}" if doubt else remark
 
 
 def _cell() -> Iterator[list[_Line]]:

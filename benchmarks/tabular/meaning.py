@@ -25,9 +25,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
         "|augment(ation)?|scheduler?|warmup|stride|pooling|regulari[sz]ation|subsample|colsample|bootstrap|criterion"
         "|solver"
     ),
-    "identity": re.compile(
-        "index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"
-    ),
+    "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),
     "spread": re.compile("std|stderr|stdev|sem|variance"),
     "rank": re.compile("rank|ranking"),
     "size": re.compile("n?params?|parameters|flops|macs|madds"),
@@ -51,7 +49,9 @@ _WHOLE: dict[str, Meaning] = {
     "": "identity",  # pandas writes the numbers of its rows there
     **dict.fromkeys(("status", "state", "failed", "crashed", "diverged", "done", "converged", "success"), "outcome"),
     **dict.fromkeys(("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold"), "repetition"),
-    **dict.fromkeys(("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps"), "epoch"),
+    **dict.fromkeys(
+        ("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps"), "epoch"
+    ),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),
     **dict.fromkeys(("start_time", "end_time", "starttime", "endtime", "start time", "end time"), "identity"),
     **dict.fromkeys(("row", "trial", "trial_number", "run_name", "trial_name", "experiment_tag"), "identity"),

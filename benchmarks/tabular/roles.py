@@ -18,7 +18,7 @@ FEW = 20
 """Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
-_NUMBER = r"'?[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
+_NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
 _MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
 WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
@@ -181,7 +181,9 @@ def _without_others(roles: Roles, columns: list[Column], export: Export) -> list
         if export.is_choice(column.name):
             chosen.append(column)
         elif column.is_number and column.meaning is None:
-            roles.metrics.append(replace(column, doubt="no known name, and no prefix of a hyper-parameter: what is it?"))
+            roles.metrics.append(
+                replace(column, doubt="no known name, and no prefix of a hyper-parameter: what is it?")
+            )
         else:
             roles.left_out.append((column.name, "has no prefix, as the hyper-parameters of this file have"))
     return chosen

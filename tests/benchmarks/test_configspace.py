@@ -147,9 +147,13 @@ def test_an_unknown_relation_is_refused_by_its_name(name: str | None) -> None:
         read(text)
 
 
-@pytest.mark.parametrize("make", [lambda: read(of([choice("x", None, "a")])), lambda: Categorical("x", (None, "a"))])  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "make",
+    [lambda: read(of([choice("x", None, "a")])), lambda: Categorical("x", (None, "a"))],  # type: ignore[arg-type]
+    ids=["ConfigSpace", "ours"],
+)
 def test_null_is_no_value_of_a_hyperparameter_whoever_makes_it(make: Callable[[], object]) -> None:
-    with pytest.raises(UsageError, match="^the values of x are text, numbers or booleans, not None: write 'none' for"):
+    with pytest.raises(UsageError, match=r"^the values of x are text, numbers or booleans, not None: write 'none' for"):
         make()
 
 

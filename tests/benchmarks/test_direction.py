@@ -8,25 +8,24 @@ import pytest
 from nasbench.benchmarks.tabular.direction import sense_of, sign_doubt
 from nasbench.benchmarks.tabular.meaning import meaning_of
 
-RISING = (
-    "accuracy valTop1 neg_mse mean_test_neg_root_mean_squared_error negative_loss minus_error -loss -val_loss 1-error "
-    "loss_drop error_reduction neg_log_loss neg_brier_score log_likelihood negLoss images_per_second tokens/s top-1-acc "
-    "100-error_rate neg_fit_time"
-).split()
-FALLING = (
-    "val_loss 1-accuracy 1_minus_acc one_minus_auc 100-top1 val_1-acc accuracy_drop drop_in_accuracy neg_accuracy "
-    "negative_return -reward minus_auc neg_log_likelihood negative_log_likelihood_loss mean_score_time cost_per_hour "
-    "seconds_per_step generalization_gap accuracy_loss"
-).split()
-UNKNOWN = ["value", "result", "recall_negative", "loss_neg", "drop_path_loss", "negative_samples"]
+RISING = """
+    accuracy valTop1 neg_mse mean_test_neg_root_mean_squared_error negative_loss minus_error -loss -val_loss 1-error
+    loss_drop error_reduction neg_log_loss neg_brier_score log_likelihood negLoss images_per_second tokens/s top-1-acc
+    100-error_rate neg_fit_time
+"""
+FALLING = """
+    val_loss 1-accuracy 1_minus_acc one_minus_auc 100-top1 val_1-acc accuracy_drop drop_in_accuracy neg_accuracy
+    negative_return -reward minus_auc neg_log_likelihood negative_log_likelihood_loss mean_score_time cost_per_hour
+    seconds_per_step generalization_gap accuracy_loss
+"""
+NEITHER = "value result recall_negative loss_neg drop_path_loss negative_samples"
 
 
 @pytest.mark.parametrize(
-    ("name", "sense"),
-    [(n, "maximise") for n in RISING] + [(n, "minimise") for n in FALLING] + [(n, None) for n in UNKNOWN],
+    ("names", "sense"), [(RISING, "maximise"), (FALLING, "minimise"), (NEITHER, None)], ids=["rising", "falling", "-"]
 )
-def test_a_word_or_sign_that_negates_reverses_the_direction_of_a_name(name: str, sense: str | None) -> None:
-    assert sense_of(name) == sense
+def test_a_word_or_sign_that_negates_reverses_the_direction_of_a_name(names: str, sense: str | None) -> None:
+    assert {name: sense_of(name) for name in names.split()} == dict.fromkeys(names.split(), sense)
 
 
 @pytest.mark.parametrize(

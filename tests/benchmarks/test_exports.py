@@ -58,7 +58,18 @@ def rows_of(header: str, number: int = 12) -> pd.DataFrame:
     texts = {"state": "COMPLETE", "status": "FINISHED", "Status": "FINISHED", "done": True}
     columns: dict[str, Any] = {}
     for name in header.split(","):
-        if name.split("_")[0] in ("mean", "std", "value", "values", "split0", "split1", "split2", "time", "cost", "cpu"):
+        if name.split("_")[0] in (
+            "mean",
+            "std",
+            "value",
+            "values",
+            "split0",
+            "split1",
+            "split2",
+            "time",
+            "cost",
+            "cpu",
+        ):
             columns[name] = rng.random(number) * (-1 if "_neg_" in name else 1)
         elif name in texts:
             columns[name] = texts[name]
@@ -72,7 +83,13 @@ def rows_of(header: str, number: int = 12) -> pd.DataFrame:
             columns[name] = [f"{name}-{i}" for i in rows]
         elif name in ("", "number") or name.startswith(("rank", "iterations", "training")):
             columns[name] = rows
-        elif name.split("/")[-1] in ("name", "params_opt", "param_kernel", "params.optimizer", "param_ridge__fit_intercept"):
+        elif name.split("/")[-1] in (
+            "name",
+            "params_opt",
+            "param_kernel",
+            "params.optimizer",
+            "param_ridge__fit_intercept",
+        ):
             columns[name] = np.array(["a", "b"])[rows % 2]
         else:
             columns[name] = rows // (2 + len(columns) % 3)
@@ -195,7 +212,9 @@ def test_what_smac_writes_now_is_guessed(tmp_path: Path) -> None:
     choices = space.ConfigurationSpace({"lr": (1e-4, 1e-1), "depth": (1, 9)}, seed=0)
     history = runhistory.RunHistory()
     for number, configuration in enumerate(choices.sample_configuration(12)):
-        history.add(configuration, cost=0.1 * number, time=1.0 + number, starttime=9.0 * number, endtime=9.0 * number + 8)
+        history.add(
+            configuration, cost=0.1 * number, time=1.0 + number, starttime=9.0 * number, endtime=9.0 * number + 8
+        )
     history.save(tmp_path / "runhistory.json")
     written = json.loads((tmp_path / "runhistory.json").read_text())
     rows: Iterable[dict[str, Any]] = ({**row, **written["configs"][str(row["config_id"])]} for row in written["data"])

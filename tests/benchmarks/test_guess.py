@@ -153,7 +153,10 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
         ("0.1,1,0.7\n0.1,2,0.8\n", "the first line of .* holds numbers .0.1, ….: it must name the columns"),
         (",".join(f"c{i}" for i in range(10_001)) + "\n" + "1," * 10_000 + "1\n", "has 10,001 columns, and at most"),
         ("a,b\nx,y\n", "no column of .* can be the objective.*: a .the same in every row., b .the same in every row."),
-        ("id,acc\n1,0.5\n2,0.6\n", "no column of .* can be a hyper-parameter: id .names a row.*, acc .a measurement: score."),
+        (
+            "id,acc\n1,0.5\n2,0.6\n",
+            "no column of .* can be a hyper-parameter: id .names a row.*, acc .a measurement: score.",
+        ),
         ("a,a\n1,2\n", "two columns called a"),
         ("", "is not a readable table"),
         ("a,b\n", "has no rows"),
