@@ -60,7 +60,9 @@ def test_what_changes_within_a_training_is_no_hyperparameter(is_shuffled: bool, 
 
 
 def test_a_learning_rate_that_decays_within_each_training_is_no_hyperparameter(guessed: Guessed) -> None:
-    text = guessed(trainings(lr=lambda r, u, e: 0.1 if e < 3 else 0.01, kind=lambda r, u, e: "ab"[u > 16]))
+    text = guessed(
+        trainings(lr=lambda r, u, e: 0.1 if (e < 3) == (u > 16) else 0.01, kind=lambda r, u, e: "ab"[u > 16])
+    )
     assert chosen(text) == ["rate", "units", "kind"]
     assert "#   lr: changes within a training" in text
 
