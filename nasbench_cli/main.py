@@ -165,6 +165,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
     from nasbench.benchmarks import UsageError
     from nasbench.benchmarks.spaces.foreign import plain
     from nasbench.results import Interrupted, StoreError
+    from nasbench.results.errors import not_utf8
 
     if isinstance(error, UsageError | StoreError):
         return plain(str(error)), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
@@ -175,7 +176,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, RecursionError):
         return "a file is nested too deeply to be read (--debug shows where)", BAD_USAGE
     if isinstance(error, UnicodeEncodeError):
-        return f"a name or a path is not UTF-8 text: {error.object}", BAD_USAGE
+        return f"cannot use {error.object}: {not_utf8('a name or a path')}", BAD_USAGE
     if isinstance(error, OSError) and error.errno in _OF_A_PATH:
         return f"cannot use {error.filename}: {error.strerror}", BAD_USAGE
     if isinstance(error, OSError):

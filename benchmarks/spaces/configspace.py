@@ -39,6 +39,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "GE": operator.ge,
 }
 _COMPARED = ("IN", *_COMPARISONS)
+_OLD_RELATIONS = {"LESS": "RELATION_LT", "EQUALS": "RELATION_EQ", "GREATER": "RELATION_GT"}
+"""`lambda` of ConfigSpace 0.6 and 0.7 → the type that 1.0 and later write."""
 
 Facts: TypeAlias = Mapping[str, Any]
 
@@ -221,12 +223,22 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
         if prod(map(len, parts)) > _MOST_FORBIDDEN:
             raise UsageError(f"a forbidden clause has more than {_MOST_FORBIDDEN:,} alternatives: write it as several")
         return [{"type": "AND", "clauses": list(chosen)} for chosen in product(*parts)]
+    if clause["type"] == "RELATION":
+        return [{**clause, "type": _relation(clause["lambda"])}]
     kind = _plain(clause["type"])
     if kind not in _COMPARED:
         raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
     if clause["type"].startswith("RELATION"):
         return [clause]
     return [_in_sequence({**clause, "type": kind}, hyperparameters[clause["name"]])]
+
+
+def _relation(name: str) -> str:
+    """The type of a relation that ConfigSpace 0.6 or 0.7 has written as type RELATION with a lambda."""
+    kind = _OLD_RELATIONS.get(name, f"RELATION_{name}")
+    if _plain(kind) not in _COMPARISONS:
+        raise unknown("lambda of a RELATION (as ConfigSpace 0.6 and 0.7 write it):", str(name), _OLD_RELATIONS)
+    return kind
 
 
 def _parents(condition: Facts) -> list[str]:

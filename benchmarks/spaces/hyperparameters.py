@@ -112,7 +112,7 @@ def _check_range(hyperparameter: Float | Integer) -> None:
 
 
 def _check_values(hyperparameter: Choice) -> None:
-    values = hyperparameter.values
+    values = as_json(hyperparameter.values, hyperparameter.name)
     if not values or len(set(values)) != len(values):
         raise UsageError(f"{hyperparameter.name} needs one or more distinct values, not {list(values)}")
     prior = hyperparameter.prior
@@ -120,12 +120,15 @@ def _check_values(hyperparameter: Choice) -> None:
         raise UsageError(f"the prior of {hyperparameter.name} needs a positive number per value, not {list(prior)}")
 
 
-def as_json(values: Iterable[Any]) -> tuple[Any, ...]:
+def as_json(values: Iterable[Any], name: str | None = None) -> tuple[Any, ...]:
     """Values as they come back from JSON: NumPy's numbers as Python's. Raises UsageError for any other kind."""
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
     for value in plain:
         if not isinstance(value, str | int | float | bool):
-            raise UsageError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
+            hint = ": write 'none' for no value" if value is None else ""
+            raise UsageError(
+                f"the values of {name or 'a hyper-parameter'} are text, numbers or booleans, not {value!r}{hint}"
+            )
     return plain
 
 

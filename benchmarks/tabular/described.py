@@ -17,6 +17,7 @@ from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integ
 from nasbench.benchmarks.spaces.errors import Problems, UsageError
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.tabular.direction import looks_like_accuracy, rises, scale_of, sign_doubt
 from nasbench.benchmarks.tabular.frames import (
     check_column,
     column_names,
@@ -26,7 +27,7 @@ from nasbench.benchmarks.tabular.frames import (
     row_of,
 )
 from nasbench.benchmarks.tabular.imported import check_objective
-from nasbench.benchmarks.tabular.meaning import looks_like_accuracy, meaning_of, rises, scale_of
+from nasbench.benchmarks.tabular.meaning import meaning_of
 from nasbench.benchmarks.tabular.specification import (
     PLACE,
     columns_of,
@@ -185,12 +186,20 @@ def _check_direction(described: Described, data: Path) -> None:
                 f"{entry['column']} of {data} is nowhere above 1: complement_of = 1 makes an error of a share, "
                 "complement_of = 100 of percentages"
             )
-    for number, other in enumerate(described.facts["metric"][1:], start=1):
-        if number in described.columns and rises(other["column"]) and not {"direction", "complement_of"} & other.keys():
+    for number, other in enumerate(described.facts["metric"]):
+        if number not in described.columns or {"direction", "complement_of"} & other.keys():
+            continue
+        if number and rises(other["column"]):
             raise UsageError(
                 f"{other['column']} of {data} seems to be better the larger it is (its name says so): "
                 'direction = "maximise" says that, direction = "minimise" that less is better, and complement_of makes '
                 "an error of it"
+            )
+        contradiction = sign_doubt(other["column"], described.columns[number])
+        if contradiction:
+            raise UsageError(
+                f"{other['column']} of {data} must state its direction ({contradiction}): direction = "
+                '"minimise" if less is better, "maximise" if more is'
             )
     entry, values, last = described.facts["metric"][0], described.columns[0], described.last
     if "direction" in entry or "complement_of" in entry:
@@ -248,9 +257,16 @@ def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple
         column = entry.setdefault("column", entry["name"])
         if PLACE not in column:
             continue
-        pattern = re.escape(column).replace(re.escape(PLACE), "(0*[1-9][0-9]*)")
+        first = facts.get("first_epoch", 1)
+        pattern = re.escape(column).replace(re.escape(PLACE), "([0-9]+)")
         matches = [match for match in (re.fullmatch(pattern, name) for name in header) if match]
-        named = {int(match[1]): match[0] for match in matches}
+        if "first_epoch" not in facts and any(int(match[1]) == 0 for match in matches):
+            raise UsageError(
+                f"a column is called {column} with 0 there (metric {entry['name']}, says {spec}), and epochs begin at "
+                "1: first_epoch = 0 says that they are counted from 0, first_epoch = 1 leaves that column out"
+            )
+        matches = [match for match in matches if int(match[1]) >= first]
+        named = {int(match[1]) + 1 - first: match[0] for match in matches}
         if not named:
             raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
         if len(named) < len(matches):
@@ -279,9 +295,14 @@ def _levels_in(
     if not any(entry.get("curve") for entry in facts["metric"]):
         raise UsageError(f"{spec} has a column of epochs, and no metric with curve = true")
     epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
+    first = facts.get("first_epoch", 1)
+    epochs = epochs + 1 - first
     bad = pd.Series(~((epochs > 0) & (epochs <= HIGHEST) & (epochs == np.floor(epochs))))
     if bad.any():
-        raise UsageError(f"{facts['epoch']} of {data} is not an epoch (1, 2, …) in row {row_of(bad)}")
+        said = "; first_epoch = 0 says that it counts from 0" if first and epochs.min() == 0 else ""
+        raise UsageError(
+            f"{facts['epoch']} of {data} is not an epoch ({first}, {first + 1}, …) in row {row_of(bad)}{said}"
+        )
     levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)
     return tuple(levels.tolist()), at
 

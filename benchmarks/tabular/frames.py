@@ -201,8 +201,12 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
     values: np.ndarray = numbers.to_numpy()
     if "complement_of" in facts:
         values = facts["complement_of"] - values
-        if facts["complement_of"] and (values < 0).any():
-            raise UsageError(f"{column.name} of {data} exceeds complement_of = {facts['complement_of']}")
+        above = pd.Series(values < 0)
+        if facts["complement_of"] and above.any():
+            raise UsageError(
+                f"{column.name} is {numbers.to_numpy()[above][0]:g} in row {row_of(above)} of {data}, which exceeds "
+                f"complement_of = {facts['complement_of']}"
+            )
     return values
 
 

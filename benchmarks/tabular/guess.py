@@ -15,16 +15,21 @@ import pandas as pd
 
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
+from nasbench.benchmarks.tabular.column import Column, gathered
+from nasbench.benchmarks.tabular.direction import falls, is_reversed, looks_like_accuracy, rises, scale_of, sign_doubt
+from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
-from nasbench.benchmarks.tabular.meaning import falls, looks_like_accuracy, rises, scale_of, split_of
-from nasbench.benchmarks.tabular.roles import CELL, FEW, Column, Roles, gathered, objective_of, roles_of
+from nasbench.benchmarks.tabular.meaning import split_of
+from nasbench.benchmarks.tabular.roles import CELL, FEW, WRITTEN, Roles, objective_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.benchmarks.tabular.table import Array
 
 _Line: TypeAlias = tuple[str, object, str]
 """A key, its value, and a comment. A comment that begins with `?` is a doubt; a key that begins with `#` a proposal."""
 
 _WIDTH = 40  # characters before a comment
 _MOST_COLUMNS = 10_000
+_MOST_REASONS = 30  # columns that a refusal names
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
@@ -56,21 +61,20 @@ def guess(data: Path) -> Guess:
     if all(map(_is_number, header)):
         raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
     frame = read_columns(data, dict.fromkeys(header, "to guess what it is"), set(), header)
-    roles = roles_of(gathered(frame))
-    left_out = "; ".join(f"{name} ({why})" for name, why in roles.left_out) or "none"
+    export = export_of(header)
+    roles = roles_of(gathered(frame, export), export)
     if not roles.metrics:
-        raise UsageError(
-            f"no column of {data} can be the objective, which needs different numbers; left out: {left_out}"
-        )
+        raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
     if not roles.choices and not roles.cell:
-        raise UsageError(f"no column of {data} can be a hyper-parameter; left out: {left_out}")
-    objective = objective_of(roles.metrics)
+        raise UsageError(f"no column of {data} can be a hyper-parameter: {_reasons(roles)}")
+    objective = objective_of(roles.metrics, export)
     metrics = _metrics(roles, objective, frame)
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
     lines = [
         f"# What the columns of {_plain(data.name)} are, guessed from its header and its values. A comment that begins",
         '# with "?" is a doubt. Read it, and correct what is wrong: docs/tables.md lists all keys.',
-        *map(_text, _top(data, frame, roles, metrics)),
+        *([f"# By its header, {export.tool} wrote it."] if export.tool else []),
+        *map(_text, _top(data, frame, roles, objective, metrics)),
     ]
     if roles.cell:
         lines += ["", "[extract]", f"{_quoted(roles.cell.name)} = '{CELL}'"]
@@ -83,7 +87,16 @@ def guess(data: Path) -> Guess:
     return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)
 
 
-def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[_Line]]) -> Iterator[_Line]:
+def _reasons(roles: Roles) -> str:
+    """What each column was taken for, in one line; of many columns the first."""
+    texts = [f"{_plain(name)} ({why})" for name, why in roles.reasons()]
+    more = f", and {len(texts) - _MOST_REASONS:,} more" if len(texts) > _MOST_REASONS else ""
+    return ", ".join(texts[:_MOST_REASONS]) + more
+
+
+def _top(
+    data: Path, frame: pd.DataFrame, roles: Roles, objective: Column, metrics: dict[str, list[_Line]]
+) -> Iterator[_Line]:
     """The lines above the sections; `metrics` has the lines of each metric by its column."""
     yield "name", _slug(stem_of(data)), "what --bench calls it"
     times = [column.name for column in roles.metrics if column.meaning == "seconds"]
@@ -92,13 +105,14 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
         yield "cost", metrics[times[0]][0][1], f"{'? ' if others else ''}the seconds that an evaluation takes{others}"
     else:
         yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
-    if objective_of(roles.metrics).meaning == "seconds":
-        left = ", ".join(_plain(name) for name, _ in roles.left_out)
-        yield "", None, f"? no column looks like a score, so the objective is a time; left out: {left or 'none'}"
+    if objective.meaning == "seconds":
+        yield "", None, f"? no column looks like a score, so the objective is a time: {_reasons(roles)}"
     if roles.repetition:
         yield "repetition", roles.repetition.name, "numbers the repetitions of a configuration"
     if roles.epoch:
         yield "epoch", roles.epoch.name, "? counts the epochs of a training; or is it a hyper-parameter?"
+    if roles.first_epoch == 0:
+        yield "first_epoch", 0, "? epochs are counted from 0 here, and from 1 by nasbench; or is 0 before the training?"
     if roles.cell:
         yield "space", "nasbench201", "cells of six operations"
         return
@@ -107,7 +121,7 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
     is_listed = span > _LISTED_FROM * there or any(_kind(c) in ("float", "integer") for c in roles.choices)
     if is_listed:
         yield "space", "listed", f"the rows are the space: {there:,} configurations"
-    if objective_of(roles.metrics).missing or (there < span and not is_listed):
+    if objective.missing or (there < span and not is_listed):
         yield (
             "missing",
             "invalid",
@@ -121,22 +135,31 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
 
 
 def _choice(column: Column) -> list[_Line]:
+    """The lines of a hyper-parameter."""
     values = sorted(column.values.unique().tolist())
+    lines: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), _seen(column, values))]
+    if column.is_number and _is_logarithmic(values):
+        lines.append(("log", True, "ratios matter"))
+    return lines
+
+
+def _seen(column: Column, values: list[Any]) -> str:
+    """The comment on a hyper-parameter: its values, and what is doubtful about them."""
     seen = ", ".join(map(str, values)) if len(values) <= 6 else f"{values[0]} to {values[-1]}"
     remark = f"{len(values)} values: {_plain(seen)}"
     texts = [] if column.is_number else [value for value in map(str, values) if not _is_number(value)]
     if texts and len(texts) < len(values) / 2:
-        remark = f"? numbers, but for {_plain(', '.join(texts))}: an empty field says that a measurement is missing"
-    elif not column.is_number and 1 < len(values) == len(column.values):
-        remark = f"? {remark}; a text of its own in every row: does it name the rows?"
-    elif len(values) > FEW and not column.is_number:
-        remark = f"? {remark}; [extract] makes columns of a text's parts"
-    elif len(values) > FEW and column.meaning is None:
-        remark = f"? {remark}; or is it a measurement?"
-    lines: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), remark)]
-    if column.is_number and _is_logarithmic(values):
-        lines.append(("log", True, "ratios matter"))
-    return lines
+        return f"? numbers, but for {_plain(', '.join(texts))}: an empty field says that a measurement is missing"
+    if texts and all(map(WRITTEN.fullmatch, map(str, values))):
+        return f"? {remark}; numbers written as text? [extract], or a file with plain numbers, gives them their order"
+    doubt = column.doubt
+    if not doubt and not column.is_number and 1 < len(values) == len(column.values):
+        doubt = "a text of its own in every row: does it name the rows?"
+    if not doubt and len(values) > FEW and not column.is_number:
+        doubt = "[extract] makes columns of a text's parts"
+    if not doubt and len(values) > FEW and column.meaning is None:
+        doubt = "or is it a measurement?"
+    return f"? {remark}; {doubt}" if doubt else remark
 
 
 def _cell() -> Iterator[list[_Line]]:
@@ -164,10 +187,8 @@ def _is_logarithmic(values: list[Any]) -> bool:
 def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, list[_Line]]:
     """The lines of each metric by its column, the objective first."""
     is_last = np.full(len(frame), True)
-    last = 0
     if roles.epoch:
-        last = int(roles.epoch.numbers.max())
-        is_last = roles.epoch.numbers == last
+        is_last = roles.epoch.numbers == roles.epoch.numbers.max()
     sizes = [column.numbers[is_last] for column in roles.metrics if column.meaning == "size"]
     has_test = any(split_of(column.name) == "test" for column in roles.metrics if column is not objective)
     entries: dict[str, list[_Line]] = {}
@@ -180,8 +201,8 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         if roles.epoch:
             first = column.numbers[roles.epoch.numbers == roles.epoch.numbers.min()]
         why = looks_like_accuracy(column.name, values, first, sizes) if is_score else ""
-        direction = _direction(column, why, scale_of(values), column is objective)
-        epoch = (last or column.epoch) if split else 0
+        direction = _direction(column, why, values, column is objective)
+        epoch = _epoch(roles, column) if split else 0
         name = _name(column, split, any(key == "complement_of" for key, *_ in direction), epoch)
         while name in names:
             name = name.replace("@", "-also@") if "@" in name else f"{name}-also"
@@ -194,6 +215,7 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
             lines.append(("curve", True, "its value at every epoch counts"))
         elif roles.epoch and column.meaning == "seconds":
             lines.append(("", None, "? it does not rise with the epochs: are these the seconds of one epoch?"))
+        lines += [("", None, f"? {column.doubt}")] if column.doubt else []
         entries[column.name] = [*lines, *_remarks(column)]
     return entries
 
@@ -215,17 +237,30 @@ def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str
     return split or "valid", "" if split else "? measured on which split?"
 
 
-def _direction(column: Column, why: str, scale: int | None, is_objective: bool) -> list[_Line]:
+def _epoch(roles: Roles, column: Column) -> int:
+    """The last epoch at which a score is known, counted from 1; 0 if there are none."""
+    if roles.epoch:
+        return int(roles.epoch.numbers.max()) + 1 - roles.first_epoch
+    return column.epoch + (1 - roles.first_epoch if column.epochs else 0)
+
+
+def _direction(column: Column, why: str, values: Array, is_objective: bool) -> list[_Line]:
     """The line that states the direction of a score; `why` is the reason for maximising, empty if there is none."""
-    if why and rises(column.name) and scale:
+    scale, contradiction = scale_of(values), sign_doubt(column.name, values)
+    if contradiction:
+        return [("direction", "?", f"? {contradiction}: minimise or maximise; import waits for it")]
+    if why and rises(column.name) and scale and not is_reversed(column.name):
         return [("complement_of", scale, f"more is better, by its name: {scale} - value is minimised")]
     if rises(column.name):
         remark = "more is better, by its name" + ("; its negative is minimised" if is_objective else "")
         return [("direction", "maximise", remark)]
-    if not is_objective or falls(column.name):
-        return []
-    doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"
-    return [("direction", "?", f"? {doubt}; import waits for it")]
+    if falls(column.name):
+        return [("direction", "minimise", "less is better, by its name")] if is_reversed(column.name) else []
+    if is_objective:
+        doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"
+        return [("direction", "?", f"? {doubt}; import waits for it")]
+    is_open = column.meaning in (None, "score")
+    return [("# direction", "maximise", "? if more is better, which its name does not say")] if is_open else []
 
 
 def _name(column: Column, split: str | None, is_error: bool, epoch: int) -> str:

@@ -3,62 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.tabular.meaning import Meaning, meaning_of, split_of
-from nasbench.benchmarks.tabular.specification import PLACE
-from nasbench.benchmarks.tabular.table import MOST_REPETITIONS, Array
+from nasbench.benchmarks.tabular.column import Column
+from nasbench.benchmarks.tabular.exports import Export
+from nasbench.benchmarks.tabular.meaning import MEASURED, split_of
+from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
+from nasbench.benchmarks.tabular.trainings import changes, counts_epochs, follows
 
 FEW = 20
 """Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
-_MEASURED = ("score", "seconds", "resource", "size")
-_WRITTEN = re.compile(r"\s*[-+]?\d[\d.,]*\s*%?\s*")
-"""Text that a person reads as a number: `57 %`, `0,5`, `1,000`."""
-_NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)([1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the file, or the columns of one quantity at several epochs."""
-
-    name: str
-    values: pd.Series[Any]
-    """The values at the last epoch."""
-    meaning: Meaning | None
-    epochs: tuple[int, ...] = ()
-    first: pd.Series[Any] | None = None
-    """The values at the first epoch."""
-
-    @cached_property
-    def is_number(self) -> bool:
-        return pd.api.types.is_numeric_dtype(self.values) and not pd.api.types.is_bool_dtype(self.values)
-
-    @cached_property
-    def distinct(self) -> int:
-        return int(self.values.nunique())
-
-    @cached_property
-    def missing(self) -> int:
-        return int(self.values.isna().sum())
-
-    @property
-    def epoch(self) -> int:
-        """The last epoch, or the epoch in the name; 0 if there is neither."""
-        parsed = numbered(self.name)
-        return self.epochs[-1] if self.epochs else parsed[1] if parsed else 0
-
-    @cached_property
-    def numbers(self) -> Array:
-        return self.values.to_numpy(np.float64)
+_NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
+_MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
+WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
+"""Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
+_REASONS = {
+    "identity": "names a row or a configuration",
+    "outcome": "says how a training ended, which nobody chooses",
+    "spread": "a spread, which no method is told",
+    "rank": "a rank, which follows from a score",
+}
 
 
 @dataclass
@@ -75,115 +44,178 @@ class Roles:
     left_out: list[tuple[str, str]] = field(default_factory=list)
     """Names of columns without a role, and the reasons."""
 
+    @property
+    def first_epoch(self) -> int:
+        """The number of the first epoch, 0 or 1, as the file counts."""
+        epochs = [self.epoch.numbers.min()] if self.epoch else [c.epochs[0] for c in self.metrics if c.epochs]
+        return 0 if 0 in epochs else 1
 
-def gathered(frame: pd.DataFrame) -> list[Column]:
-    """The columns in the order of the file; the columns of one quantity at several epochs become one."""
-    groups: dict[str, dict[int, str]] = {}
-    for name in frame.columns:
-        parsed = numbered(name) if pd.api.types.is_numeric_dtype(frame[name]) else None
-        if parsed:
-            groups.setdefault(parsed[0], {})[parsed[1]] = name
-    along = {pattern: dict(sorted(group.items())) for pattern, group in groups.items() if len(group) > 1}
-    common = Counter(tuple(group) for group in along.values()).most_common(1)
-    along = {pattern: group for pattern, group in along.items() if tuple(group) == common[0][0]}
-    columns = {name: Column(name, frame[name], meaning_of(name)) for name in frame.columns}
-    for pattern, group in along.items():
-        names = list(group.values())
-        last = replace(columns[names[-1]], name=pattern, epochs=tuple(group), first=frame[names[0]])
-        columns = {name: last if name == names[0] else c for name, c in columns.items() if name not in names[1:]}
-    return list(columns.values())
+    def reasons(self) -> Iterator[tuple[str, str]]:
+        """Each column, and what it was taken for."""
+        yield from self.left_out
+        yield from ((c.name, f"a measurement{f': {c.meaning}' if c.meaning else ''}") for c in self.metrics)
+        yield from ((c.name, "a hyper-parameter") for c in self.choices)
+        yield from ((c.name, "numbers the repetitions") for c in [self.repetition] if c)
+        yield from ((c.name, "counts the epochs") for c in [self.epoch] if c)
 
 
-def numbered(name: str) -> tuple[str, int] | None:
-    """The pattern and the epoch in the name of a measurement: `acc_{epoch}` and 12 for `acc_12`; None without epoch."""
-    if meaning_of(name) not in ("score", "seconds", "resource"):
-        return None
-    places = list(_NUMBERED.finditer(name))
-    if not places or not (places[-1][1] or places[-1][3] or places[-1].end() == len(name)):
-        return None
-    start, end = places[-1].span(2)
-    return f"{name[:start]}{PLACE}{name[end:]}", int(places[-1][2])
-
-
-def roles_of(columns: Sequence[Column]) -> Roles:
+def roles_of(columns: Sequence[Column], export: Export) -> Roles:
     """The role of each column, by its name, its values and its place among other columns."""
     roles = Roles()
-    measured = False  # whether a column before this one is a measurement
+    rest = []
     for column in columns:
-        why = _useless(column)
+        why = _useless(column, export)
         if why:
             roles.left_out.append((column.name, why))
-        elif column.meaning == "repetition" and column.distinct > MOST_REPETITIONS:
-            roles.left_out.append((column.name, f"more than {MOST_REPETITIONS} repetitions"))
-        elif column.meaning == "repetition" and roles.repetition is not None:
-            roles.left_out.append((column.name, f"{roles.repetition.name} numbers the repetitions already"))
         elif column.meaning == "repetition":
-            roles.repetition = column
-        elif column.meaning == "epoch" and roles.epoch is None and _counts(column):
-            roles.epoch = column
+            _number(roles, column)
         elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
             roles.cell = column
-        elif _is_measured(column, measured):
+        elif column.meaning in MEASURED and column.is_number:
             roles.metrics.append(column)
-            measured = True
-        elif column.missing:
-            rows = "1 row" if column.missing == 1 else f"{column.missing} rows"
-            roles.left_out.append((column.name, f"no value in {rows}: fill it in if it is a hyper-parameter"))
-        elif not column.is_number and column.distinct == len(column.values) > FEW:
-            roles.left_out.append((column.name, "a text of its own in every row: [extract] makes columns of its parts"))
         else:
-            roles.choices.append(column)
+            rest.append(column)
+    rest = _without_epochs(roles, rest, export)
+    if export.is_prefixed:
+        rest = _without_others(roles, rest, export)
+    places = {column.name: place for place, column in enumerate(columns)}
+    _choose(roles, rest, places, export)
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
     if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
         roles.choices.remove(numbers[-1])
+    roles.metrics.sort(key=lambda metric: places[metric.name])
     return roles
 
 
-def _useless(column: Column) -> str:
-    """Why a column is left out in any place; empty if it is not."""
-    if not column.is_number and not all(isinstance(value, str | bool) for value in column.values.dropna()):
-        return "holds neither numbers nor texts"
-    if column.meaning == "identity":
-        return "names a row or a configuration"
-    if column.meaning == "outcome":
-        return "says how a training ended, which nobody chooses"
-    if column.meaning == "spread":
-        return "a spread, which no method is told"
-    if column.distinct == 0:
-        return "empty"
-    if column.meaning in _MEASURED and not column.is_number:
-        texts = column.values.dropna().astype(str)
-        odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
-        said = "a measurement by its name, but its values are text, such as"
-        if texts.str.fullmatch(_WRITTEN).all():
-            return f"{said} {odd.iloc[0]!r}: write plain numbers"
-        if len(odd) < len(texts) / 2:
-            said = "a measurement by its name, but some of its values are text, such as"
-            return f"{said} {odd.iloc[0]!r}: leave the field empty where there is no value"
-    return "the same in every row" if column.distinct == 1 and not column.missing else ""
-
-
-def _counts(column: Column) -> bool:
-    """Whether a column may count epochs: integers from 1 on, in several rows each."""
-    if not column.is_number or column.missing or column.distinct * 2 > len(column.values):
-        return False
-    return bool((column.numbers >= 1).all() and (column.numbers == np.floor(column.numbers)).all())
-
-
-def _is_measured(column: Column, after: bool) -> bool:
-    """Whether a column is a metric: by its name, or because it has many numbers and follows another metric."""
-    if not column.is_number or column.meaning == "choice":
-        return False
-    return column.meaning in _MEASURED or (after and column.distinct > FEW)
-
-
-def objective_of(metrics: Sequence[Column]) -> Column:
-    """The objective: a score on the validation split, at the last epoch; else any score, or the last metric."""
-    scores = [c for c in metrics if c.meaning == "score"] or [c for c in metrics if c.meaning is None] or metrics[-1:]
+def objective_of(metrics: Sequence[Column], export: Export) -> Column:
+    """The objective: the tool's; else a score on the validation split, at the last epoch; else any score, or the
+    last metric without a known name."""
+    named = [c for c in metrics if export.objective and re.fullmatch(export.objective, c.name)]
+    unknown = [c for c in metrics if c.meaning is None] or metrics
+    scores = [c for c in metrics if c.meaning == "score"] or unknown[-1:]
     order = ("valid", None, "test", "train")
 
     def rank(column: Column) -> tuple[int, int]:
         return order.index(split_of(column.name)), -column.epoch
 
-    return min(scores, key=rank)
+    return min(named or scores, key=rank)
+
+
+def _useless(column: Column, export: Export) -> str:
+    """Why a column is left out in any place; empty if it is not."""
+    if column.meaning == "record":
+        return f"a note of {export.tool}"
+    if column.meaning in _REASONS:
+        return _REASONS[column.meaning]
+    if not column.is_number and not all(isinstance(value, str | bool) for value in column.values.dropna()):
+        return "holds neither numbers nor texts"
+    if column.distinct == 0:
+        return "empty"
+    return _text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")
+
+
+def _text_for_numbers(column: Column) -> str:
+    """Why texts in a column stand for numbers, which it is no choice among; empty if they do not."""
+    if column.is_number:
+        return ""
+    texts = column.values.dropna().astype(str)
+    if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
+        return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
+    if column.meaning not in MEASURED:
+        return ""
+    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    if texts.str.fullmatch(WRITTEN).all():
+        return (
+            f"a measurement by its name, but its values are text, such as {odd.iloc[0]!r}: write plain numbers"
+            f"{' of seconds' if column.meaning == 'seconds' else ''}"
+        )
+    if len(odd) < len(texts) / 2:
+        return (
+            "a measurement by its name, but some of its values are text, such as "
+            f"{odd.iloc[0]!r}: leave the field empty where there is no value"
+        )
+    return ""
+
+
+def _number(roles: Roles, column: Column) -> None:
+    """Takes a column for the one that numbers repetitions, if it can be."""
+    if column.distinct > MOST_REPETITIONS:
+        roles.left_out.append((column.name, f"more than {MOST_REPETITIONS} repetitions"))
+    elif roles.repetition is not None:
+        roles.left_out.append((column.name, f"{roles.repetition.name} numbers the repetitions already"))
+    else:
+        roles.repetition = column
+
+
+def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list[Column]:
+    """The columns without the one that counts epochs, and without those that change within a training."""
+    named = [column for column in columns if column.meaning == "epoch"]
+    others = [column for column in columns if column.meaning != "epoch"]
+    known = [*others, *([roles.repetition] if roles.repetition else [])]
+    roles.epoch = next((column for column in named if counts_epochs(column, known)), None)
+    if roles.epoch is None and named:
+        fixed = [column for column in named if export.is_prefixed or export.knows(column.name)]
+        roles.left_out += [(column.name, "says how long each configuration was trained") for column in fixed]
+        doubt = "or does it count the epochs of a training?"
+        return [replace(c, doubt=doubt) if c in named else c for c in columns if c not in fixed]
+    if roles.epoch is None:
+        return columns
+    rest, epochs = [], roles.epoch.numbers
+    for column in columns:
+        if column is roles.epoch:
+            continue
+        if not changes(column, epochs):
+            rest.append(column)
+        elif column.is_number and column.meaning is None and not follows(column, epochs):
+            roles.metrics.append(replace(column, doubt="no known name; it changes within a training: a measurement?"))
+        else:
+            roles.left_out.append((column.name, "changes within a training, as no hyper-parameter does"))
+    return rest
+
+
+def _without_others(roles: Roles, columns: list[Column], export: Export) -> list[Column]:
+    """The columns with the prefix of hyper-parameters; other numbers without a known name are metrics."""
+    chosen = []
+    for column in columns:
+        if export.is_choice(column.name):
+            chosen.append(column)
+        elif column.is_number and column.meaning is None:
+            roles.metrics.append(
+                replace(column, doubt="no known name, and no prefix of a hyper-parameter: what is it?")
+            )
+        else:
+            roles.left_out.append((column.name, "has no prefix, as the hyper-parameters of this file have"))
+    return chosen
+
+
+def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export: Export) -> None:
+    """Takes the rest for hyper-parameters, or for metrics if their place says so."""
+    first = min((places[metric.name] for metric in roles.metrics), default=len(places))
+    some_lead = any(places[column.name] < first and not _unfit(column) for column in columns)
+    for column in columns:
+        why, is_behind = _unfit(column), places[column.name] > first and not export.is_choice(column.name)
+        is_unknown = is_behind and column.meaning is None
+        if is_unknown and some_lead and column.is_number and column.distinct > min(FEW, len(column.values) // 2):
+            doubt = "no known name; it stands behind a measurement: or is it a hyper-parameter?"
+            roles.metrics.append(replace(column, doubt=doubt))
+        elif why:
+            roles.left_out.append((column.name, why))
+        elif (is_unknown and (some_lead or column.is_number)) or (is_behind and _has_many_numbers(column)):
+            roles.choices.append(replace(column, doubt="it stands behind a measurement: or is it one?"))
+        else:
+            roles.choices.append(column)
+
+
+def _has_many_numbers(column: Column) -> bool:
+    return column.is_number and column.distinct > FEW
+
+
+def _unfit(column: Column) -> str:
+    """Why a column cannot be a hyper-parameter; empty if it can."""
+    if column.missing:
+        rows = "1 row" if column.missing == 1 else f"{column.missing} rows"
+        return f"no value in {rows}: fill it in if it is a hyper-parameter"
+    if not column.is_number and column.distinct == len(column.values) > FEW:
+        return "a text of its own in every row: [extract] makes columns of its parts"
+    return ""

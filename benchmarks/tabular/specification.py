@@ -33,6 +33,7 @@ _TOP = {
     "cost": (str, int, float),
     "repetition": str,
     "epoch": str,
+    "first_epoch": int,
     "missing": str,
     "space": str,
     "extract": dict,
@@ -91,6 +92,8 @@ def read_specification(spec: Path, problems: Problems) -> dict[str, Any]:
         _check_metrics(facts, spec)
     if facts.get("missing", "invalid") not in MISSING:
         problems.note(f"missing = {facts['missing']!r} in {spec} is not understood; allowed: {', '.join(MISSING)}")
+    if facts.get("first_epoch", 1) not in (0, 1):
+        problems.note(f"first_epoch = {facts['first_epoch']} in {spec} is not understood; allowed: 0, 1")
     return facts
 
 

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks import UsageError
@@ -194,8 +196,7 @@ class _Worker(Generic[T, R]):
             return Lost(self._late)
         if not self._begun and code >= 0:  # the task is not to blame: none would get further
             raise UsageError(
-                f"a process that was to compute runs ended with exit code {code} before it began, and what it printed "
-                'says why; in a script, such a call belongs below `if __name__ == "__main__":`'
+                f"a process that was to compute runs ended with exit code {code} before it began, {_why_none_begins()}"
             )
         if -code in _KILLS:
             return Lost("its process was killed, by a person or for lack of memory", killed=True)
@@ -203,6 +204,14 @@ class _Worker(Generic[T, R]):
             return Lost(f"its device failed in {_ATTEMPTS} processes, one after another", again=True)
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
+
+
+def _why_none_begins() -> str:
+    """Why no process can begin, as far as the main script shows it: each process imports that script first."""
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    if script is not None and not Path(script).exists():
+        return "for a script from standard input cannot start processes: save it as a file, or give jobs=1"
+    return 'and what it printed says why; in a script, such a call belongs below `if __name__ == "__main__":`'
 
 
 def end_with_parent(end: Callable[[], object] = lambda: end_process(1)) -> None:

@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
-from nasbench.results.errors import Interrupted, StoreError
+from nasbench.results.errors import Interrupted, StoreError, not_utf8
 from nasbench.results.store import disk, fragment
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, log_table
@@ -49,7 +49,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.abspath(folder))  # a method may change the working directory
         if any("\ud800" <= c <= "\udfff" for c in str(self.folder)):  # Arrow can write there, but not read
-            raise StoreError(f"cannot use the store {folder}: its path is not UTF-8 text; give another --store")
+            raise StoreError(f"cannot use the store {folder}: {not_utf8('its path')}, or give another --store")
         self.notices: list[str] = []
         """Problems with the folder's files so far, one sentence each."""
         self._lock = disk.Lock(self.folder / ".lock")

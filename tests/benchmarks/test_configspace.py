@@ -127,6 +127,36 @@ def test_conditions_compare_the_places_of_an_ordinal(
     assert {space.values(own)["o"] for own in space if "c" in space.values(own)} == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "forbidden"),
+    [("LESS", lambda a, b: a < b), ("GREATER", lambda a, b: a > b), ("EQUALS", lambda a, b: a == b)],
+)
+def test_relations_as_configspace_0_7_writes_them_are_read(name: str, forbidden: Callable[[int, int], bool]) -> None:
+    ends = [{"type": "uniform_int", "name": name, "lower": 1, "upper": 3, "log": False} for name in "ab"]
+    clause = {"left": "a", "right": "b", "type": "RELATION", "lambda": name}
+    space = read(json.dumps({"hyperparameters": ends, "forbiddens": [clause]}))
+    pairs = {(values["a"], values["b"]) for values in map(space.values, space)}
+    assert pairs == {(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if not forbidden(a, b)}
+
+
+@pytest.mark.parametrize("name", ["LIKE", None])
+def test_an_unknown_relation_is_refused_by_its_name(name: str | None) -> None:
+    clause = {"left": "a", "right": "b", "type": "RELATION", "lambda": name}
+    text = json.dumps({"hyperparameters": [choice("a", 1, 2), choice("b", 1, 2)], "forbiddens": [clause]})
+    with pytest.raises(UsageError, match=f"unknown lambda of a RELATION .as ConfigSpace 0.6 and 0.7 .*{name}"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: read(of([choice("x", None, "a")])), lambda: Categorical("x", (None, "a"))],  # type: ignore[arg-type]
+    ids=["ConfigSpace", "ours"],
+)
+def test_null_is_no_value_of_a_hyperparameter_whoever_makes_it(make: Callable[[], object]) -> None:
+    with pytest.raises(UsageError, match=r"^the values of x are text, numbers or booleans, not None: write 'none' for"):
+        make()
+
+
 EITHER = {
     "type": "OR",
     "child": "c",

@@ -152,8 +152,11 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
         ("# mine\na,b,loss\n1,2,3\n", "one column in its first line, and more below"),
         ("0.1,1,0.7\n0.1,2,0.8\n", "the first line of .* holds numbers .0.1, ….: it must name the columns"),
         (",".join(f"c{i}" for i in range(10_001)) + "\n" + "1," * 10_000 + "1\n", "has 10,001 columns, and at most"),
-        ("a,b\nx,y\n", "no column of .* can be the objective.*left out: a .the same in every row."),
-        ("id,acc\n1,0.5\n2,0.6\n", "no column of .* can be a hyper-parameter; left out: id"),
+        ("a,b\nx,y\n", "no column of .* can be the objective.*: a .the same in every row., b .the same in every row."),
+        (
+            "id,acc\n1,0.5\n2,0.6\n",
+            "no column of .* can be a hyper-parameter: id .names a row.*, acc .a measurement: score.",
+        ),
         ("a,a\n1,2\n", "two columns called a"),
         ("", "is not a readable table"),
         ("a,b\n", "has no rows"),
@@ -183,7 +186,7 @@ def test_a_measurement_that_is_written_as_text_is_no_hyperparameter(guessed: Gue
 
 
 def test_a_time_that_is_the_only_measurement_is_doubted_as_the_objective(guessed: Guessed) -> None:
-    said = "# ? no column looks like a score, so the objective is a time; left out: accuracy"
+    said = "# ? no column looks like a score, so the objective is a time: accuracy (a measurement by its name"
     assert said in guessed('lr,accuracy,train_time\n1,"22,1",10\n2,"23,2",20\n3,"24,3",15\n')
     assert said not in guessed("lr,accuracy,train_time\n1,22.1,10\n2,23.2,20\n3,24.3,15\n")
 
@@ -209,7 +212,7 @@ def test_a_score_with_a_mark_where_it_failed_is_no_hyperparameter(guessed: Guess
         f"#   val_loss: a measurement by its name, but some of its values are text, such as '{marks[0]}': leave the "
         "field empty where there is no value"
     ) in text
-    assert "# ? no column looks like a score, so the objective is a time; left out: val_loss" in text
+    assert "# ? no column looks like a score, so the objective is a time: val_loss (a measurement by its name" in text
 
 
 @pytest.mark.parametrize("name", ["State", "status"])

@@ -162,7 +162,12 @@ def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
             "test-error@9 of .* is measured on data: its split must say on which",
         ),
         (CSV, SPEC.replace('split = "valid"\nepoch = 9\n', ""), "the objective valid-error@9 of .* needs a split"),
-        (CSV, SPEC.replace("complement_of = 1", "complement_of = 0.85"), "accuracy of .* exceeds complement_of = 0.85"),
+        (CSV.replace("0.7", "inf"), SPEC, "accuracy is inf in row 3 of .*, which exceeds complement_of = 1"),
+        (
+            CSV,
+            SPEC.replace("complement_of = 1", "complement_of = 0.85"),
+            "accuracy is 0.9 in row 1 of .*, which exceeds complement_of = 0.85",
+        ),
         (
             CSV,
             SPEC.replace("complement_of = 1", "complement_of = 100"),

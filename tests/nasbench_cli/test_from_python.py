@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,19 @@ def test_a_script_that_forgets_that_processes_import_it_is_refused_and_stores_no
     assert (done.returncode, done.stdout) == ((0, "10\n") if guarded else (1, ""))
     assert ('such a call belongs below `if __name__ == "__main__":`' in done.stderr) == (not guarded)
     assert any((tmp_path / "store").glob("random.*.parquet")) == guarded
+
+
+def test_a_script_from_standard_input_is_told_that_it_cannot_start_processes(tmp_path: Path) -> None:
+    script = (
+        "import nasbench\nif __name__ == '__main__':\n"
+        "    nasbench.run('random', 'nb201-cifar10', seeds=2, evals=5, jobs=2, store='store')\n"
+    )
+    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, cwd=tmp_path, env=here, capture_output=True, text=True, check=False
+    )
+    assert "a script from standard input cannot start processes: save it as a file, or give jobs=1" in done.stderr
+    assert "such a call belongs below" not in done.stderr
 
 
 def test_what_is_no_path_of_a_store_is_refused() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -94,6 +97,27 @@ def test_a_folder_for_data_that_cannot_be_made_is_one_sentence(
     printed = nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "t.toml")
     assert printed.code == 2
     assert "Not a directory; --data-dir or $NASBENCH_DATA names another folder\n" in printed.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("import", "table", "é.csv", "--guess"), (*map(str, RUN), "--seeds", "1", "--store", "é")]
+)
+def test_a_path_that_the_locale_cannot_read_is_not_said_to_be_no_utf_8(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "é.csv").write_text("lr,val_loss\n1,0.5\n2,0.6\n")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-m", "nasbench", *arguments],
+        cwd=tmp_path,
+        env=os.environ | plain,
+        capture_output=True,
+        check=False,
+    )
+    said = done.stderr.decode(errors="replace")
+    assert (done.returncode, said.count("\n")) == (2, 1), said
+    assert "as ascii: set PYTHONUTF8=1, or a locale of UTF-8 (LC_ALL=C.UTF-8)" in said
+    assert "not UTF-8" not in said
 
 
 def test_a_budget_of_parts_is_said_to_count_whole_trainings(nasbench: Command, tmp_path: Path) -> None:

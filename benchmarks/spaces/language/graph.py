@@ -97,14 +97,14 @@ def D(values: Iterable[Value], name: str | None = None, prior: Iterable[float] =
 
     Raises UsageError for a value that JSON cannot hold.
     """
-    return Independent(Categorical("a hyper-parameter", as_json(values), tuple(prior)), name)
+    return Independent(Categorical("a hyper-parameter", as_json(values, name), tuple(prior)), name)
 
 
 def ordinal(
     values: Iterable[float], log: bool = False, name: str | None = None, prior: Iterable[float] = ()
 ) -> Independent:
     """A choice among ascending numbers; `prior` is as in `D`."""
-    return Independent(Ordinal("a hyper-parameter", as_json(values), log, tuple(prior)), name)
+    return Independent(Ordinal("a hyper-parameter", as_json(values, name), log, tuple(prior)), name)
 
 
 def integer(low: int, high: int, log: bool = False, name: str | None = None) -> Independent:

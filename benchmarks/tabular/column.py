@@ -1,0 +1,98 @@
+"""Columns of a file whose meaning is guessed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.tabular.exports import Export
+from nasbench.benchmarks.tabular.meaning import Meaning, meaning_of
+from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.benchmarks.tabular.table import Array
+
+_NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)(0|[1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
+_BITS = {2, 4, 8, 16, 32, 64}
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of the file, or the columns of one quantity at several epochs."""
+
+    name: str
+    values: pd.Series[Any]
+    """The values at the last epoch."""
+    meaning: Meaning | None
+    epochs: tuple[int, ...] = ()
+    """The epochs as they stand in the names of the columns, ascending."""
+    first: pd.Series[Any] | None = None
+    """The values at the first epoch."""
+    doubt: str = ""
+    """Why its role is doubtful."""
+
+    @cached_property
+    def is_number(self) -> bool:
+        return pd.api.types.is_numeric_dtype(self.values) and not pd.api.types.is_bool_dtype(self.values)
+
+    @cached_property
+    def distinct(self) -> int:
+        return int(self.values.nunique())
+
+    @cached_property
+    def missing(self) -> int:
+        return int(self.values.isna().sum())
+
+    @property
+    def epoch(self) -> int:
+        """The last epoch, or the epoch in the name; 0 if there is neither."""
+        parsed = numbered(self.name)
+        return self.epochs[-1] if self.epochs else parsed[1] if parsed else 0
+
+    @cached_property
+    def numbers(self) -> Array:
+        return self.values.to_numpy(np.float64)
+
+
+def gathered(frame: pd.DataFrame, export: Export) -> list[Column]:
+    """The columns in the order of the file; the columns of one quantity at several epochs become one."""
+    columns = {name: Column(name, frame[name], _meaning(export, name, frame[name])) for name in frame.columns}
+    groups: dict[str, dict[int, str]] = {}
+    for name, column in columns.items():
+        parsed = numbered(name) if column.is_number and column.meaning != "record" else None
+        if parsed:
+            groups.setdefault(parsed[0], {})[parsed[1]] = name
+    along = {pattern: dict(sorted(group.items())) for pattern, group in groups.items() if len(group) > 1}
+    common = Counter(tuple(group) for group in along.values()).most_common(1)
+    along = {pattern: group for pattern, group in along.items() if tuple(group) == common[0][0]}
+    for pattern, group in along.items():
+        names = list(group.values())
+        doubt = "" if re.search("ep|step", pattern.replace(PLACE, "")) else "or does it number folds or repetitions?"
+        last = replace(columns[names[-1]], name=pattern, epochs=tuple(group), first=frame[names[0]], doubt=doubt)
+        columns = {name: last if name == names[0] else c for name, c in columns.items() if name not in names[1:]}
+    return list(columns.values())
+
+
+def numbered(name: str) -> tuple[str, int] | None:
+    """The pattern and the epoch in the name of a measurement: `acc_{epoch}` and 12 for `acc_12`; None without epoch."""
+    if meaning_of(name) not in ("score", "seconds", "resource"):
+        return None
+    places = list(_NUMBERED.finditer(name))
+    if not places or not (places[-1][1] or places[-1][3] or places[-1].end() == len(name)):
+        return None
+    start, end = places[-1].span(2)
+    return f"{name[:start]}{PLACE}{name[end:]}", int(places[-1][2])
+
+
+def _meaning(export: Export, name: str, values: pd.Series[Any]) -> Meaning | None:
+    """The meaning of a column; `precision` is a number of bits where its values are such numbers or texts."""
+    is_bits = (
+        name.lower() == "precision"
+        and values.notna().all()
+        and (not pd.api.types.is_numeric_dtype(values) or set(values) <= _BITS)
+    )
+    return "choice" if is_bits else export.meaning_of(name)

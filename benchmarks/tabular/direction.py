@@ -1,0 +1,165 @@
+"""Whether more or less of a column is better, guessed from its name and its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.tabular.table import Array
+
+Sense: TypeAlias = Literal["maximise", "minimise"]
+
+_ON = "(?:val|valid|test|train|dev|bal)?"  # a split joined with the quantity: valacc
+_SHARES = (
+    rf"{_ON}m?acc(?:uracy|uracies)?\d*|top\d+|auc|auroc|auprc|aucpr|aucroc|rocauc|prauc|bac|f1|fbeta|f1score|precision"
+    r"|recall|sensitivity|specificity|m?iou|jaccard|m?ap\d*|ndcg\d*|mrr|hits?|bleu\d*|rouge\w*|meteor|dice|ssim|psnr"
+)
+_HIGHER = re.compile(
+    rf"{_SHARES}|scores?|rewards?|returns?|r2|kappa|mcc|fitness|throughput|fps|likelihood|loglikelihood|elbo|utility"
+    "|profit|correlation|corr|spearman|pearson|explained"
+)
+_LOWER = re.compile(
+    rf"{_ON}err(?:ors?)?\d*|{_ON}loss(?:es)?|n?r?mse|rms?s?le|mae|s?mape|nll|entropy|perplexity|ppl|wer|cer|brier"
+    "|logloss|regret|mmce|deviance|divergence|fid|violations?|misclassifications?|gap|degradation"
+)
+_FEES = re.compile(
+    "times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|costs?|latency|energy|memory|ram|kwh|co2"
+)
+_UNSIGNED = re.compile(f"{_SHARES}|{_LOWER.pattern}")
+"""Quantities that have no negative values unless their sign is reversed."""
+_NEGATED = re.compile("neg|negative|negated|minus|inverted")
+_LESSENED = re.compile("drop|decrease|decline|reduction")
+_COMPLEMENT = re.compile(
+    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0)?|one|100)[\s_]*(?:[-−–]|minus)[\s_]*",
+    re.IGNORECASE,
+)
+_LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)
+_PER = re.compile(r"[\W_]per[\W_]|/(?=s(?:ecs?|econds?)?$)", re.IGNORECASE)
+_RATE = re.compile(rf"(?:{_PER.pattern})[\W_]*(?:s|secs?|seconds?|minutes?|hours?)(?:$|[\W_])", re.IGNORECASE)
+_MINUS = re.compile(r"\W*[-−–]\s*[^\W\d_]")
+
+
+def words_of(name: str) -> list[list[str]]:
+    """The words of a name in their order, in lower case, each with its parts: `validTop1_acc` has `validtop1` (with
+    `valid` and `top1`) and `acc`."""
+    parts = [part for part in re.split(r"[\W_]+", name) if part]
+    inner = [re.split(r"(?<=[a-z0-9])(?=[A-Z])", part) for part in parts]
+    return [[part.lower(), *map(str.lower, pieces)] for part, pieces in zip(parts, inner, strict=True)]
+
+
+def matches(name: str, words: re.Pattern[str]) -> bool:
+    """Whether a word of a name matches."""
+    return bool(_places(words_of(name), words))
+
+
+def sense_of(name: str) -> Sense | None:
+    """Whether a name says that more or that less is better; None if it says neither, or may say both.
+
+    An error is to be minimised and an accuracy to be maximised; a word or a sign that negates one, as in `neg_mse`,
+    `-loss`, `1-accuracy` and `accuracy_drop`, reverses that.
+    """
+    plain = _LIKELIHOOD.sub("nll", name)
+    complement = _COMPLEMENT.match(plain)
+    words = counted(plain[complement.end() :] if complement else plain)
+    fees, lower, higher = (_places(words, kind) for kind in (_FEES, _LOWER, _HIGHER))
+    named = fees or lower or higher
+    if not named:
+        return "maximise" if is_rate(name) else None
+    negations, lessened = _places(words, _NEGATED), _places(words, _LESSENED)
+    before = [place for place in lessened if place < named[0] and words[place + 1][0] not in ("in", "of")]
+    if before or any(place > named[0] for place in negations):
+        return None  # `recall_negative`, `loss_neg`: of the negative examples, or of the other sign?
+    reversals = len(negations) + len(lessened) + bool(complement or _MINUS.match(plain))
+    is_more = (not fees and not lower) != (reversals % 2 == 1)
+    return "maximise" if is_more else "minimise"
+
+
+def rises(name: str) -> bool:
+    """Whether a name indicates a quantity to maximise: an accuracy, a reward, a throughput, a negated error."""
+    return sense_of(name) == "maximise"
+
+
+def falls(name: str) -> bool:
+    """Whether a name indicates a quantity to minimise: an error, a loss, a time, a complement of an accuracy."""
+    return sense_of(name) == "minimise"
+
+
+def is_score(name: str) -> bool:
+    """Whether a name contains a word for a quality, such as an accuracy or an error."""
+    return matches(name, _LOWER) or matches(name, _HIGHER)
+
+
+def is_rate(name: str) -> bool:
+    """Whether a name says a number of things in a unit of time: `images_per_second`, and not `cost_per_hour`."""
+    words = counted(name)
+    return bool(_RATE.search(name)) and not _places(words, _FEES) and not _places(words, _LOWER)
+
+
+def counted(name: str) -> list[list[str]]:
+    """The words of a name before `per`: those of `seconds` for `seconds_per_step`."""
+    return words_of(_PER.split(name)[0])
+
+
+def is_reversed(name: str) -> bool:
+    """Whether a name says that a quantity is negated, taken from its highest value, or lessened."""
+    return bool(_COMPLEMENT.match(name) or _MINUS.match(name) or matches(name, _NEGATED) or matches(name, _LESSENED))
+
+
+def sign_doubt(name: str, values: Array) -> str:
+    """Why the signs of a column's values contradict its name; empty if they do not.
+
+    An error, a loss or an accuracy that is never positive is probably negated; one that is negated by its name is not
+    positive.
+    """
+    known = values[np.isfinite(values)]
+    if not len(known) or not matches(name, _UNSIGNED) or matches(name, _LESSENED):
+        return ""
+    is_negated = matches(_LIKELIHOOD.sub("nll", name), _NEGATED) or bool(_MINUS.match(name))
+    if _COMPLEMENT.match(name):
+        is_negated = False
+    if is_negated and known.max() > 0:
+        return "its name says that it is negated, and some of its values are positive"
+    if not is_negated and known.max() <= 0 and known.min() < 0:
+        return "it is never positive, as if it were negated, and its name does not say so"
+    return ""
+
+
+def scale_of(values: Array) -> int | None:
+    """1 or 100 if all values lie between 0 and that number, as accuracies do; otherwise None."""
+    known = values[np.isfinite(values)]
+    if not len(known) or known.min() < 0 or known.max() > 100:
+        return None
+    return 1 if known.max() <= 1 else 100
+
+
+def looks_like_accuracy(name: str, values: Array, first: Array | None, sizes: Iterable[Array]) -> str:
+    """Why larger values of a column seem to be better; empty if they do not.
+
+    Args:
+        name: name of the column.
+        values: values at the last epoch, shape (rows,).
+        first: values at the first epoch, if there are several.
+        sizes: sizes of networks, such as numbers of parameters, each of shape (rows,).
+    """
+    if falls(name):
+        return ""
+    if rises(name):
+        return "its name says so"
+    scale = scale_of(values)
+    if scale is None:
+        return ""
+    if first is not None and pd.Series(first).mean() < pd.Series(values).mean():
+        return f"it lies in [0, {scale}] and rises with the epochs"
+    ranks = pd.Series(values).rank()
+    if any(ranks.corr(pd.Series(size).rank()) > 0.3 for size in sizes):
+        return f"it lies in [0, {scale}] and rises with the size"
+    return ""
+
+
+def _places(words: list[list[str]], pattern: re.Pattern[str]) -> list[int]:
+    """The numbers of the words that match."""
+    return [place for place, parts in enumerate(words) if any(map(pattern.fullmatch, parts))]

@@ -1,0 +1,155 @@
+"""Headers of files that other tools write, and prefixes that mark hyper-parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nasbench.benchmarks.tabular.meaning import MEASURED, Meaning, meaning_of
+
+_PREFIX = re.compile(r"(?:params?|parameters?|hp|hparams?|hyper_?param(?:eter)?s?)[_./]|config[./]", re.IGNORECASE)
+"""What stands before the names of hyper-parameters in the files of several tools."""
+_AMOUNT = re.compile("counts?|numbers?|num|total|sizes?|m|mb|k|kb|b|mil|millions?|bytes|trainable", re.IGNORECASE)
+"""First words after `params_` that make the name a network's size: of `params_M`."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """What the columns of a file mean that a certain tool has written."""
+
+    tool: str
+    marks: tuple[str, ...]
+    """Patterns of names that each header of the tool has."""
+    columns: tuple[tuple[str, Meaning], ...]
+    """Patterns of whole names, and their meanings; the first that matches counts."""
+    objective: str = ""
+    """Pattern of the objective's name; empty if people name it."""
+    is_prefixed: bool = True
+    """Whether the names of all hyper-parameters begin with a prefix."""
+    measures: str = "(?!)"
+    """Pattern of names that are measurements, whatever their words say."""
+
+    def wrote(self, header: Sequence[str]) -> bool:
+        """Whether a header is of this tool."""
+        return all(any(re.fullmatch(mark, name) for name in header) for mark in self.marks)
+
+    def meaning_of(self, name: str) -> Meaning | None:
+        """The meaning of a column: by the tool's use of its name, or else by the words in it."""
+        for pattern, meaning in self.columns:
+            if re.fullmatch(pattern, name):
+                return meaning
+        by_words = meaning_of(name)
+        return "score" if re.fullmatch(self.measures, name) and by_words not in MEASURED else by_words
+
+    def knows(self, name: str) -> bool:
+        """Whether the tool itself has named a column."""
+        return any(re.fullmatch(pattern, name) for pattern, _ in self.columns)
+
+    def is_choice(self, name: str) -> bool:
+        """Whether a name has what the tool writes before those of hyper-parameters."""
+        return any(meaning == "choice" and re.fullmatch(pattern, name) for pattern, meaning in self.columns)
+
+
+TOOLS = (
+    Export(
+        "scikit-learn",  # cv_results_ of its searches
+        ("mean_test_.+", r"param_.+|split\d+_test_.+|rank_test_.+"),
+        (
+            ("param_.+", "choice"),
+            ("mean_(fit|score)_time", "seconds"),
+            ("mean_(test|train)_.+", "score"),
+            ("std_.+", "spread"),
+            ("rank_.+", "rank"),
+            (r"split\d+_.+|params|iter|n_resources", "record"),
+        ),
+        objective="mean_test_.+",
+    ),
+    Export(
+        "Optuna",  # Study.trials_dataframe
+        ("number", "state", "values?(_.+)?"),
+        (
+            ("params_.+", "choice"),
+            ("values?(_.+)?", "score"),
+            ("duration", "seconds"),
+            ("state", "outcome"),
+            ("number|datetime_.+|system_attrs_.+|intermediate_values_.+", "record"),
+        ),
+        objective="values?(_.+)?",
+    ),
+    Export(
+        "Ray Tune",  # ResultGrid.get_dataframe, and progress.csv with the configuration
+        ("trial_id", "training_iteration", "time_total_s"),
+        (
+            ("config[/.].+", "choice"),
+            ("training_iteration", "epoch"),
+            ("time_total_s", "seconds"),
+            ("done", "outcome"),
+            (
+                "trial_id|date|timestamp|pid|hostname|node_ip|logdir|trial_log_path|experiment_(id|tag)|warmup_time"
+                "|should_checkpoint|checkpoint_dir_name|time_this_iter_s|time_since_restore|iterations_since_restore"
+                "|(timesteps|episodes)_(total|since_restore|this_iter)|(timers|perf)/.+",
+                "record",
+            ),
+        ),
+    ),
+    Export(
+        "MLflow",  # search_runs, `mlflow experiments csv`
+        ("run_id", "experiment_id", "artifact_uri"),
+        (
+            (r"params\..+", "choice"),
+            ("status", "outcome"),
+            (r"run_id|experiment_id|artifact_uri|start_time|end_time|tags\..+", "record"),
+        ),
+        measures=r"metrics\..+",
+    ),
+    Export(
+        "MLflow",  # the button of its page
+        ("Start Time", "Duration", "Run ID", "Source Type", "Status"),
+        (
+            ("Duration", "seconds"),
+            ("Status", "outcome"),
+            (r"Start Time|Run ID|Name|Source Type|Source Name|User|mlflow\..+", "record"),
+        ),
+        is_prefixed=False,
+    ),
+    Export(
+        "SMAC",  # the data of runhistory.json, and the configurations
+        ("config_id", "cost", "time", "status", "starttime", "endtime"),
+        (
+            ("cost", "score"),
+            ("time|cpu_time", "seconds"),
+            ("seed", "repetition"),
+            ("budget", "epoch"),
+            ("status", "outcome"),
+            ("config_id|instance(_id)?|starttime|endtime|additional_info", "record"),
+        ),
+        objective="cost",
+        is_prefixed=False,
+    ),
+)
+"""The tools whose files are recognised, by all names of a header together."""
+
+
+def export_of(header: Sequence[str]) -> Export:
+    """What the columns of a header mean: by the tool that wrote it, or by prefixes and words of their names."""
+    known = next((export for export in TOOLS if export.wrote(header)), None)
+    return known or _plain(header)
+
+
+def _plain(header: Sequence[str]) -> Export:
+    """The meanings in a header that no known tool has written."""
+    prefixed = [name for name in header if _PREFIX.match(name)]
+    sized = [name for name in prefixed if _AMOUNT.fullmatch(re.split(r"[\W_]+", _PREFIX.sub("", name, count=1))[0])]
+    chosen = prefixed if len(sized) < len(prefixed) else []
+    meanings: list[tuple[str, Meaning]] = [(re.escape(name), "choice") for name in chosen]
+    meanings += [(re.escape(name), "size") for name in sized if name not in chosen]
+    if "cost" in header and _lacks_a_score(header):
+        meanings.append(("cost", "score"))
+    return Export("", (), tuple(meanings), "", len(chosen) > 1)
+
+
+def _lacks_a_score(header: Sequence[str]) -> bool:
+    """Whether a header has a time beside `cost`, and nothing else that could be the score."""
+    others = [meaning_of(name) for name in header if name != "cost"]
+    return "seconds" in others and "score" not in others

@@ -1,0 +1,71 @@
+"""Trainings in a file with a row per epoch: which column counts the epochs, and which columns change on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.tabular.column import Column
+from nasbench.benchmarks.tabular.table import Array
+
+
+def counts_epochs(column: Column, others: Sequence[Column]) -> bool:
+    """Whether a column counts epochs: whole numbers, and half of the trainings stand at several of them.
+
+    Args:
+        column: the column.
+        others: the columns that may be hyper-parameters, and those that number repetitions. Those that change within a
+            training are no obstacle, if the rest tell all trainings apart.
+    """
+    if not column.is_number or column.missing or column.distinct * 2 > len(column.values):
+        return False
+    if (column.numbers < 0).any() or (column.numbers != np.floor(column.numbers)).any():
+        return False
+    if _have_several(column, others):
+        return True
+    kept = [other for other in others if not changes(other, column.numbers)]
+    is_clear = _starts(column.numbers) is not None or not any(c.meaning == "choice" for c in others if c not in kept)
+    return is_clear and _have_several(column, kept) and not _combined([*kept, column]).duplicated().any()
+
+
+def changes(column: Column, epochs: Array) -> bool:
+    """Whether a column changes within a training, as no hyper-parameter does.
+
+    It has other values at later epochs than at the first one, or, where the rows of each training stand together,
+    several values in one training.
+    """
+    at_first = epochs == epochs.min()
+    values = column.values.where(column.values.notna(), None)
+    if not values[~at_first].isin(set(values[at_first])).all():
+        return True
+    numbers = _starts(epochs)
+    return numbers is not None and bool((column.values.groupby(numbers).nunique(dropna=False) > 1).any())
+
+
+def follows(column: Column, epochs: Array) -> bool:
+    """Whether a column is a function of the epoch, such as the number of samples so far."""
+    return bool((column.values.groupby(epochs).nunique(dropna=False) == 1).all())
+
+
+def _have_several(column: Column, others: Sequence[Column]) -> bool:
+    """Whether at least half of the combinations of other columns stand in rows of several epochs."""
+    if not others:
+        return False
+    epochs = column.values.groupby(_combined(others)).nunique()
+    return bool((epochs > 1).mean() >= 0.5)
+
+
+def _combined(columns: Sequence[Column]) -> pd.Series[Any]:
+    """A number for each row, equal where the values of all columns are."""
+    rows = pd.DataFrame({number: column.values for number, column in enumerate(columns)})
+    return pd.util.hash_pandas_object(rows, index=False)
+
+
+def _starts(epochs: Array) -> Array | None:
+    """The number of each row's training, shape (rows,), if the rows of each training stand together."""
+    begins = np.r_[True, epochs[1:] <= epochs[:-1]]
+    is_first = epochs == epochs.min()
+    return np.cumsum(begins) if (begins == is_first).all() else None

@@ -1,0 +1,72 @@
+"""Whether more or less is better, by names and values of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks.tabular.direction import sense_of, sign_doubt
+from nasbench.benchmarks.tabular.meaning import meaning_of
+
+RISING = """
+    accuracy valTop1 neg_mse mean_test_neg_root_mean_squared_error negative_loss minus_error -loss -val_loss 1-error
+    loss_drop error_reduction neg_log_loss neg_brier_score log_likelihood negLoss images_per_second tokens/s top-1-acc
+    100-error_rate neg_fit_time
+"""
+FALLING = """
+    val_loss 1-accuracy 1_minus_acc one_minus_auc 100-top1 val_1-acc accuracy_drop drop_in_accuracy neg_accuracy
+    negative_return -reward minus_auc neg_log_likelihood negative_log_likelihood_loss mean_score_time cost_per_hour
+    seconds_per_step generalization_gap accuracy_loss
+"""
+NEITHER = "value result recall_negative loss_neg drop_path_loss negative_samples"
+
+
+@pytest.mark.parametrize(
+    ("names", "sense"), [(RISING, "maximise"), (FALLING, "minimise"), (NEITHER, None)], ids=["rising", "falling", "-"]
+)
+def test_a_word_or_sign_that_negates_reverses_the_direction_of_a_name(names: str, sense: str | None) -> None:
+    assert {name: sense_of(name) for name in names.split()} == dict.fromkeys(names.split(), sense)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("val_loss", (-3.0, -1.0), "never positive"),
+        ("rmse", (-3.0, 0.0, np.nan), "never positive"),
+        ("accuracy", (-0.9, -0.8), "never positive"),
+        ("neg_mse", (-3.0, 1.0), "some of its values are positive"),
+        ("-loss", (3.0, 1.0), "some of its values are positive"),
+        ("neg_mse", (-3.0, 0.0), ""),
+        ("val_loss", (-3.0, 1.0), ""),
+        ("val_loss", (0.0, 0.0), ""),
+        ("1-accuracy", (0.1, 0.2), ""),
+        ("accuracy_drop", (-0.1, -0.2), ""),
+        ("negative_return", (3.0, 1.0), ""),
+        ("mean_test_score", (-3.0, -1.0), ""),
+        ("neg_log_likelihood", (3.0, 1.0), ""),
+    ],
+)
+def test_signs_that_contradict_a_name_are_doubted(name: str, values: tuple[float, ...], said: str) -> None:
+    doubt = sign_doubt(name, np.array(values))
+    assert said in doubt
+    assert bool(doubt) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "names"),
+    [
+        (
+            "choice",
+            "test_size time_limit cost_complexity validation_fraction loss_weight val_split train_ratio entropy_coef "
+            "score_threshold error_tol max_depth alpha C learning_rate hidden_size train_batch_size",
+        ),
+        ("seconds", "mean_score_time batch_time train_time_ms layer_time_mean seconds_per_batch fit_time"),
+        ("resource", "images_per_second latency_ms kernel_latency throughput"),
+        ("score", "val_acc_12 batch_loss clip_score explained_variance optimizer_error"),
+        ("size", "n_params params parameters model_size flops"),
+        ("identity", "start_time endtime run_id hostname pid"),
+        ("rank", "rank_test_score"),
+    ],
+)
+def test_of_two_meanings_in_a_name_its_last_word_decides(meaning: str, names: str) -> None:
+    assert {name: meaning_of(name) for name in names.split()} == dict.fromkeys(names.split(), meaning)

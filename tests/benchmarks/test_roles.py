@@ -1,0 +1,175 @@
+"""Roles of columns, by names, values and places."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.tabular.guess import guess
+from nasbench.benchmarks.tabular.user_table import read_table
+
+
+@pytest.fixture
+def guessed(tmp_path: Path) -> Callable[[pd.DataFrame], str]:
+    def text(frame: pd.DataFrame) -> str:
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        return guess(tmp_path / "t.csv").text
+
+    return text
+
+
+Guessed = Callable[[pd.DataFrame], str]
+
+
+def chosen(text: str) -> list[str]:
+    return [h["name"] for h in tomllib.loads(text)["hyperparameter"]]
+
+
+def measured(text: str) -> list[str]:
+    return [m.get("column", m["name"]) for m in tomllib.loads(text)["metric"]]
+
+
+def trainings(**more: Callable[[float, int, int], Any]) -> pd.DataFrame:
+    """Six trainings of five epochs: two hyper-parameters, a loss, and more columns of them and the epoch."""
+    every = list(product((0.1, 0.2, 0.3), (16, 32), range(1, 6)))
+    frame = pd.DataFrame(every, columns=["rate", "units", "epoch"])
+    for name, of in more.items():
+        frame[name] = [of(rate, units, epoch) for rate, units, epoch in every]
+    return frame.assign(val_loss=[rate + units / epoch for rate, units, epoch in every])
+
+
+SHUFFLED = [False, True]
+
+
+@pytest.mark.parametrize("is_shuffled", SHUFFLED)
+def test_what_changes_within_a_training_is_no_hyperparameter(is_shuffled: bool, guessed: Guessed) -> None:
+    frame = trainings(samples=lambda r, u, e: 128 * e, thing=lambda r, u, e: round(r * u + e / 7, 5))
+    frame = frame.sample(frac=1, random_state=0) if is_shuffled else frame
+    text = guessed(frame)
+    assert chosen(text) == ["rate", "units"]
+    assert measured(text) == ["val_loss", "thing"]
+    assert "#   samples: changes within a training, as no hyper-parameter does" in text
+    assert "? no known name; it changes within a training: a measurement?" in text
+
+
+def test_a_learning_rate_that_decays_within_each_training_is_no_hyperparameter(guessed: Guessed) -> None:
+    text = guessed(
+        trainings(lr=lambda r, u, e: 0.1 if (e < 3) == (u > 16) else 0.01, kind=lambda r, u, e: "ab"[u > 16])
+    )
+    assert chosen(text) == ["rate", "units", "kind"]
+    assert "#   lr: changes within a training" in text
+
+
+def test_a_number_of_epochs_that_each_training_has_once_is_a_doubtful_hyperparameter(guessed: Guessed) -> None:
+    rows = [(0.01 * i, "ab"[i % 2], (10, 20, 50)[i * i % 3], i % 7 / 7) for i in range(1, 31)]
+    text = guessed(pd.DataFrame(rows, columns=["lr", "kind", "epochs", "val_loss"]))
+    assert chosen(text) == ["lr", "kind", "epochs"]
+    assert "or does it count the epochs of a training?" in text
+
+
+@pytest.mark.parametrize("number", [3, 40])
+def test_numbers_behind_a_score_that_stands_first_are_doubtful_hyperparameters(number: int, guessed: Guessed) -> None:
+    rows = [(i % 9 / 9, i % number, (i * 7) % number) for i in range(40)]
+    text = guessed(pd.DataFrame(rows, columns=["accuracy", "this", "that"]))
+    assert chosen(text) == ["this", "that"]
+    assert text.count("it stands behind a measurement: or is it one?") == 2
+
+
+def test_an_unknown_name_behind_a_score_is_a_doubtful_measurement_where_hyperparameters_stand_before_it(
+    guessed: Guessed,
+) -> None:
+    rows = [(i % 4, i % 9 / 9, i / 7, "xy"[i % 2], i // 20, i % 25) for i in range(40)]
+    frame = pd.DataFrame(rows, columns=["units", "accuracy", "this", "that", "flag", "depth"])
+    text = guessed(frame)
+    assert (chosen(text), measured(text)) == (["units", "that", "flag", "depth"], ["accuracy", "this"])
+    assert text.count("it stands behind a measurement: or is it one?") == 3
+    assert "? no known name; it stands behind a measurement: or is it a hyper-parameter?" in text
+
+
+def test_words_that_are_hyperparameters_elsewhere_are_taken_by_their_last_word(guessed: Guessed) -> None:
+    names = ["test_size", "time_limit", "precision", "cost_complexity", "validation_fraction"]
+    rows = [(*row, sum(row) % 7) for row in product((0.1, 0.2), (10, 60), (16, 32), (0, 0.1), (0.3, 0.4))]
+    text = guessed(pd.DataFrame(rows, columns=[*names, "val_loss"]))
+    assert (chosen(text), measured(text)) == (names, ["val_loss"])
+
+
+def test_precision_is_a_score_or_a_number_of_bits_by_its_values(guessed: Guessed) -> None:
+    frame = pd.DataFrame({"units": [1, 2, 3, 4], "val_loss": [0.4, 0.3, 0.2, 0.1]})
+    assert "precision" in measured(guessed(frame.assign(precision=[0.5, 0.6, 0.7, 0.8])))
+    assert "precision" in chosen(guessed(frame.assign(precision=[16, 32, 16, 32])))
+    assert "precision" in chosen(guessed(frame.assign(precision=["bf16", "32", "16", "32"])))
+
+
+@pytest.mark.parametrize(
+    "values", [["91.2±0.3", "89.7±0.3"], ["91.2 +/- 0.3", "89.7 +- .3"], ["$91 \\pm 1$", "$8 \\pm 2$"]]
+)
+@pytest.mark.parametrize("name", ["accuracy", "thing"])
+def test_a_number_with_its_spread_is_no_category_whatever_its_name(
+    name: str, values: list[str], guessed: Guessed
+) -> None:
+    text = guessed(pd.DataFrame({"lr": [1, 2], name: values, "val_loss": [0.4, 0.3]}))
+    assert (chosen(text), measured(text)) == (["lr"], ["val_loss"])
+    assert f"#   {name}: a number and its spread in one text, such as" in text
+
+
+def test_numbers_that_are_written_as_text_are_left_out_or_doubted(guessed: Guessed) -> None:
+    frame = pd.DataFrame({"batch": ["1,024", "2,048"], "params": ["3.2M", "5M"], "acc": ["91 (0.3)", "92 (0.4)"]})
+    text = guessed(frame.assign(val_loss=[0.4, 0.3]))
+    assert (chosen(text), measured(text)) == (["batch"], ["val_loss"])
+    assert "? 2 values: 1,024, 2,048; numbers written as text?" in text
+    assert (
+        "#   acc: a measurement by its name, but its values are text, such as '91 (0.3)': write plain numbers" in text
+    )
+
+
+def test_a_refusal_names_each_column_with_its_reason(guessed: Guessed, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"accuracy": [0.1, 0.2], "train_time": [1, 2], "run_id": ["a", "b"], "same": [1, 1]})
+    with pytest.raises(UsageError) as caught:
+        guessed(frame)
+    assert str(caught.value) == (
+        f"no column of {tmp_path / 't.csv'} can be a hyper-parameter: run_id (names a row or a configuration), "
+        "same (the same in every row), accuracy (a measurement: score), train_time (a measurement: seconds)"
+    )
+    many = pd.DataFrame({f"accuracy{i}": [0.1, 0.2] for i in range(50)})
+    with pytest.raises(UsageError, match=r"and 20 more$"):
+        guessed(many)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "line"),
+    [
+        ("mean_neg_rmse", [-1.5, -2.5], 'direction = "maximise" '),
+        ("1-accuracy", [0.1, 0.2], 'direction = "minimise" '),
+        ("val_loss", [-1.5, -2.5], 'direction = "?" '),
+        ("neg_mse", [1.5, 2.5], 'direction = "?" '),
+        ("accuracy", [-0.5, -0.6], 'direction = "?" '),
+        ("accuracy", [0.5, 0.6], "complement_of = 1 "),
+        ("1-error", [0.5, 0.6], 'direction = "maximise" '),
+    ],
+)
+def test_the_direction_of_an_objective_is_that_of_its_name_and_a_doubt_where_its_signs_contradict(
+    name: str, values: list[float], line: str, guessed: Guessed
+) -> None:
+    frame = pd.DataFrame({"lr": [1, 2], name: values})
+    text = guessed(frame)
+    assert line in text
+    assert ("import waits for it" in text) == ("?" in line)
+
+
+def test_a_specification_must_state_the_direction_of_an_error_that_is_never_positive(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("lr,loss\n1,-3\n2,-4\n")
+    spec = tmp_path / "t.toml"
+    text = 'name = "t-of-mine"\ncost = 1\n[[hyperparameter]]\nname = "lr"\nkind = "ordinal"\n'
+    text += '[[metric]]\nname = "only-loss"\ncolumn = "loss"\nsplit = "only"\n'
+    spec.write_text(text)
+    with pytest.raises(UsageError, match=r"loss of .* must state its direction .it is never positive"):
+        read_table(tmp_path / "t.csv", spec)
+    spec.write_text(text + 'direction = "minimise"\n')
+    assert read_table(tmp_path / "t.csv", spec).values.min() == -4
