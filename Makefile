@@ -46,7 +46,7 @@ ONE_BY_ONE = for extra in $(shell echo $(EXTRAS) | tr , ' '); do \
 	echo "setup: the extra $$extra cannot be installed here (above: why); what needs it will say so, and its tests are skipped"; \
 	case $$extra in dev|docs) exit 1;; esac; done
 
-.PHONY: setup test test-slow reproduce picture $(FINDINGS) tables lint docs clean
+.PHONY: setup test test-slow reproduce picture $(FINDINGS) tables cells-organa lint docs clean
 
 setup: .venv/core
 	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
@@ -124,6 +124,13 @@ tables: setup
 		$(BIN)/nasbench tabulate learner:$$learner:$$data --sample 60 --repetitions 15 --out $$table-splits; \
 	done; done
 	$(BIN)/python -m examples.own_tables $(TABLES)
+
+# The table cells-organa (docs/tabulate.md), in parts: trains, at the lowest priority, what its part lacks, and appends to the part,
+# which is to be committed. Interrupt it at any time; the next call goes on.
+cells-organa: EXTRAS := live
+cells-organa: setup
+	$(BIN)/nasbench data fetch medmnist-organa
+	nice -n 19 $(BIN)/nasbench tabulate medmnist-organa/cells-mini/rank/val-curve --repetitions 3 --out benchmarks/tabular/parts/cells-organa
 
 lint: setup
 	$(BIN)/ruff check .

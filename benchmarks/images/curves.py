@@ -34,7 +34,7 @@ class TrainingCurves(ImageBenchmark):
         super().__init__(plain._dataset, plain._space, plain._recipe.name, plain._epochs, plain._options)
         self.name = plain.name
         kept = [m for m in self.metrics if m.cheap or m.name == "peak_memory"]
-        ends, *earlier = (_scores(epoch) for epoch in range(self._epochs, 0, -1))
+        earlier = (self._scores(epoch) for epoch in range(1, self._epochs))
         areas = [
             Metric(f"{split}-auc@{self._epochs}", "", False, "area under the ROC curve", split, self._epochs)
             for split in _SPLITS
@@ -43,7 +43,8 @@ class TrainingCurves(ImageBenchmark):
             Metric("train_time", "s", description="CPU time of training alone, on one core"),
             Metric("evaluation_time", "s", description="CPU time of all else: validation and test after each epoch"),
         ]
-        self.metrics = (*ends, *areas, *kept, *times, *(metric for scores in reversed(earlier) for metric in scores))
+        ends = self._scores(self._epochs)
+        self.metrics = (*ends, *areas, *kept, *times, *(metric for scores in earlier for metric in scores))
 
     @cached_property
     def checksum(self) -> str:  # type: ignore[override]
@@ -60,46 +61,51 @@ class TrainingCurves(ImageBenchmark):
         data = self.resident()
         val, test = (data.labels[split].cpu() for split in ("val", "test"))
         clock = training.clock_for(data.device)
-        points: list[list[float]] = []
+        points: list[dict[str, float]] = []
         areas: list[float] = []
 
         def look(network: nn.Module, epoch: Epoch) -> None:
-            outputs = training.outputs_of(network, data.plain("test"))
-            errors = [epoch.val_error, training.error_of(outputs, test)]
-            losses = [epoch.val_loss, float(cross_entropy(outputs, test)), epoch.training_loss]
-            points.append(errors + [float(f"{loss:.4g}") for loss in losses])
-            if len(points) in (self._epochs, self._recipe.discard):
+            losses = {"val-loss": epoch.val_loss, "train-loss": epoch.training_loss}
+            point = {"val-error": epoch.val_error}
+            points.append(point)
+            is_last = len(points) in (self._epochs, self._recipe.discard)
+            if is_last or self._recipe.test_curve:
+                outputs = training.outputs_of(network, data.plain("test"))
+                point["test-error"] = training.error_of(outputs, test)
+                losses["test-loss"] = float(cross_entropy(outputs, test))
+            if is_last:
                 shown = training.outputs_of(network, data.plain("val"))
                 areas[:] = training.scores(shown, val).auc, training.scores(outputs, test).auc
+            point |= {name: float(f"{loss:.4g}") for name, loss in losses.items()}
 
         def train() -> Trained:
             points.clear()
             make = partial(self.networks.network, configuration)
-            return training.train(
-                make, data, self._recipe, self._epochs, self.batch, seed, at_epoch_end=look, clock=clock
-            )
+            options = self._recipe, self._epochs, self.batch, seed
+            return training.train(make, data, *options, at_epoch_end=look, clock=clock, scored=False)
 
         begin = clock()
         trained = faults.guarded(train)
         beside = clock() - begin - trained.seconds
         points += [points[-1]] * (self._epochs - len(points))  # a training that was given up keeps its last scores
         values = {
-            metric.name: value
+            metric.name: point[metric.name.rpartition("@")[0]]
             for number, point in enumerate(points, 1)
-            for metric, value in zip(_scores(number), point, strict=True)
+            for metric in self._scores(number)
         }
         values |= {f"{split}-auc@{self._epochs}": round(area, 6) for split, area in zip(_SPLITS, areas, strict=True)}
         times = {"train_time": round(trained.seconds, 3), "evaluation_time": round(beside, 3)}
         return trained, values | times | {"peak_memory": round(trained.memory, 3)}
 
-
-def _scores(epoch: int) -> list[Metric]:
-    """The metrics with a curve, at one epoch; the objective first."""
-    loss = "mean cross-entropy after the epoch"
-    return [
-        Metric(f"val-error@{epoch}", "%", True, "100 - validation accuracy after the epoch", "val", epoch),
-        Metric(f"test-error@{epoch}", "%", True, "100 - test accuracy after the epoch", "test", epoch),
-        Metric(f"val-loss@{epoch}", "", True, loss, "val", epoch),
-        Metric(f"test-loss@{epoch}", "", True, loss, "test", epoch),
-        Metric(f"train-loss@{epoch}", "", True, "mean cross-entropy of the epoch's batches", "train", epoch),
-    ]
+    def _scores(self, epoch: int) -> list[Metric]:
+        """The metrics with a curve, at one epoch; the objective first."""
+        loss = "mean cross-entropy after the epoch"
+        scores = [
+            Metric(f"val-error@{epoch}", "%", True, "100 - validation accuracy after the epoch", "val", epoch),
+            Metric(f"test-error@{epoch}", "%", True, "100 - test accuracy after the epoch", "test", epoch),
+            Metric(f"val-loss@{epoch}", "", True, loss, "val", epoch),
+            Metric(f"test-loss@{epoch}", "", True, loss, "test", epoch),
+            Metric(f"train-loss@{epoch}", "", True, "mean cross-entropy of the epoch's batches", "train", epoch),
+        ]
+        tested = self._recipe.test_curve or epoch == self._epochs
+        return [metric for metric in scores if tested or metric.split != "test"]

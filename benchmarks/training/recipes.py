@@ -52,6 +52,8 @@ class Recipe:
     """The epoch after which a hopeless network is given up (`Recipe.hopeless`)."""
     optimistic: bool = False
     """Whether the smallest test error of all epochs is recorded too, as in table II of ZO-DARTS++."""
+    test_curve: bool = True
+    """Whether tables of networks record the scores of the test split after every epoch, or after the last one only."""
     precision: str = "bfloat16"
     """Precision of training on a GPU: bfloat16 or float32. A CPU trains in float32; evaluation is always in float32."""
     layout: str = "channels-last"
@@ -126,5 +128,9 @@ RECIPES = {
     )
 }
 
-OPTIONS: Mapping[str, Mapping[str, Any]] = {"float32": {"precision": "float32"}, "contiguous": {"layout": "contiguous"}}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "float32": {"precision": "float32"},
+    "contiguous": {"layout": "contiguous"},
+    "val-curve": {"test_curve": False},
+}
 """Options that may follow a recipe in a benchmark's name, in this order → the fields that they set."""

@@ -120,6 +120,7 @@ def train(
     until: int | None = None,
     at_epoch_end: Callable[[nn.Module, Epoch], None] | None = None,
     clock: Callable[[], float] = perf_counter,
+    scored: bool = True,
 ) -> Trained:
     """Trains a network by a recipe. On a CPU, the same seed gives the same bits, with or without interruptions.
 
@@ -134,6 +135,7 @@ def train(
         until: the epoch after which training pauses; a later call with the same state continues. None for the last.
         at_epoch_end: called at the end of each epoch with the network, in eval mode.
         clock: the clock of `Trained.seconds`.
+        scored: whether the chosen epoch's network is evaluated at the end; if not, its scores are NaN.
 
     Raises TrainingFailed if a loss is not finite.
     """
@@ -167,12 +169,12 @@ def train(
         if not math.isfinite(total.item()):  # this also waits for the GPU
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += clock() - begin
-        scored = progress.finish_epoch(data)
+        validated = progress.finish_epoch(data)
         if at_epoch_end is not None:
-            at_epoch_end(network, Epoch(total.item() / (number + 1), *scored))
+            at_epoch_end(network, Epoch(total.item() / (number + 1), *validated))
     if until < epochs:
         progress.pause()
-    return progress.chosen(data)
+    return progress.chosen(data if scored else None)
 
 
 class _Progress:
@@ -227,10 +229,13 @@ class _Progress:
         if self._path is not None:
             self._save(self._path)
 
-    def chosen(self, data: Resident) -> Trained:
-        """The network of the epoch with the best validation scores, and its scores."""
+    def chosen(self, data: Resident | None) -> Trained:
+        """The network of the epoch with the best validation scores, and its scores on images; NaN without any."""
         self._network.load_state_dict(self._best_state)
-        val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
+        val = test = Scores(math.nan, math.nan)
+        if data is not None:
+            outputs = {split: outputs_of(self._network, data.plain(split)) for split in ("val", "test")}
+            val, test = (scores(own, data.labels[split].cpu()) for split, own in outputs.items())
         times = self.seconds, self.memory
         return Trained(self._network, val, test, self._optimistic, *times, self.given_up, tuple(self._curve))
 

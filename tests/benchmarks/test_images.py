@@ -130,7 +130,7 @@ def test_knowledge_of_dead_architectures_is_of_the_hard_constraint(monkeypatch: 
         ("digits@3", "digits is digits@3 already: write it without"),
         ("digits@03", "write digits@3"),
         ("digits@x", "a number of epochs follows @, as in digits@12"),
-        ("digits/contiguous/float32", "unknown variant of digits/contiguous 'float32'; allowed: none"),
+        ("digits/contiguous/float32", "unknown variant of digits/contiguous 'float32'; allowed: val-curve"),
         ("digits/float32/retrain", "unknown variant of digits/float32 'retrain'"),
         ("digits/float32/float32", "allowed: contiguous"),
         ("nb201-cifar10/genetic", "unknown variant of nb201-cifar10"),
@@ -145,7 +145,8 @@ def test_names_that_mean_nothing_are_one_sentence(name: str, sentence: str) -> N
 
 def test_names_and_identities_tell_what_differs() -> None:
     names = ["digits", "digits@2", "digits@4", "digits/search", "digits/genetic", "digits/genetic/retrain@9"]
-    names += ["digits/float32", "digits/contiguous", "digits/float32/contiguous@4", "digits/genetic/retrain/float32"]
+    names += ["digits/float32", "digits/contiguous", "digits/float32/contiguous@4", "digits/val-curve"]
+    names += ["digits/genetic/retrain/float32"]
     found = [opened(name) for name in [*names, "medmnist-breast/smoke", "medmnist-breast"]]
     assert [benchmark.name for benchmark in found[: len(names)]] == names
     assert len({f.checksum for f in found}) == len(found)

@@ -13,6 +13,7 @@ from scipy import stats
 from examples import pilot
 
 Array = NDArray[np.float64]
+CELLS = pilot.RULES["cells"]
 
 
 def drawn(rng: np.random.Generator, share: float, count: int = 40, seeds: int = 3, studies: int = 1) -> Array:
@@ -53,7 +54,7 @@ def test_noise_never_passes() -> None:
     rng = np.random.default_rng(3)
     for scores in drawn(rng, 0.0, studies=200):
         low, _ = pilot.interval(pilot.reliability, scores, rng=rng, draws=200)
-        assert not pilot.passes(low, 1.0)
+        assert not pilot.passes(CELLS, 1.0, low, 1.0, 9.0)
 
 
 def test_a_table_passes_only_if_it_is_reliable_and_agrees_with_longer_training() -> None:
@@ -61,9 +62,25 @@ def test_a_table_passes_only_if_it_is_reliable_and_agrees_with_longer_training()
     (scores,) = drawn(rng, 0.9)
     longer = scores.mean(1, keepdims=True) + rng.normal(size=(40, 2)) / 3
     low, _ = pilot.interval(pilot.reliability, scores, rng=rng, draws=500)
-    assert pilot.passes(low, float(pilot.agreement(scores, longer)))
-    assert not pilot.passes(low, float(pilot.agreement(scores, drawn(rng, 0.9)[0])))
-    assert not pilot.passes(0.69, 1.0)
+    assert pilot.passes(CELLS, 1.0, low, float(pilot.agreement(scores, longer)), 0.0)
+    assert not pilot.passes(CELLS, 1.0, low, float(pilot.agreement(scores, drawn(rng, 0.9)[0])), 9.0)
+    assert not pilot.passes(CELLS, 1.0, 0.69, 1.0, 9.0)
+
+
+@pytest.mark.parametrize("measures", [(0.69, 0.5, 2.0), (0.7, 0.49, 2.0), (0.7, 0.5, 1.9)])
+def test_the_rule_of_the_miniature_asks_for_reliability_agreement_and_a_spread_of_the_best(
+    measures: tuple[float, float, float],
+) -> None:
+    of_mean, agreement, spread = measures
+    assert pilot.passes(pilot.RULES["mini"], 0.7, 0.0, 0.5, 2.0)
+    assert not pilot.passes(pilot.RULES["mini"], of_mean, 1.0, agreement, spread)
+
+
+def test_the_spread_of_the_best_tenth_is_counted_in_standard_errors_of_one_mean() -> None:
+    means = np.arange(40.0)
+    scores = means[::-1, None] + [-1.0, 0.0, 1.0]  # standard deviation 1 between seeds
+    assert pilot.spread_of_best(scores) == pytest.approx(3 * np.sqrt(3))  # from 0 to 3
+    assert pilot.spread_of_best(scores[:8]) == pytest.approx(np.sqrt(3))  # of fewer than twenty, the best two
 
 
 def test_agreement_is_spearmans_of_the_means() -> None:
@@ -94,6 +111,23 @@ def test_the_command_says_whether_a_table_may_be_built(
     assert "40 networks x 3 seeds of val-error@6" in said
     assert "rank correlation with val-error@24, 2 seeds" in said
     assert ("failed, do not build" in said) == bool(code)
+
+
+def test_a_longer_training_of_one_seed_and_a_part_of_the_networks_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (scores,) = drawn(np.random.default_rng(6), 0.95, seeds=4)
+    paths = [tmp_path / "short.csv", tmp_path / "long.csv"]
+    for path, epochs, columns in ((paths[0], 6, scores[:, :3]), (paths[1], 30, scores[:24, 3:])):
+        rows = [(f"cell {i}", i, r, value) for i, own in enumerate(columns) for r, value in enumerate(own)]
+        pd.DataFrame(rows, columns=["Op0", "class", "repetition", f"val-error@{epochs}"]).to_csv(path, index=False)
+    monkeypatch.setattr("sys.argv", ["pilot.py", *map(str, paths), "--rule", "mini"])
+    assert pilot.main() == 0
+    said = capsys.readouterr().out
+    rho = stats.spearmanr(scores[:24, :3].mean(1), scores[:24, 3]).statistic
+    assert "40 networks x 3 seeds" in said
+    assert f"reliability of the mean {pilot.reliability(scores[:, :3]):.2f}" in said
+    assert f"rank correlation with val-error@30 of 24 of them: {rho:.2f}" in said
 
 
 def test_copies_within_a_class_are_one_network(tmp_path: Path) -> None:

@@ -438,3 +438,11 @@ def test_memory_counts_parameters_thrice_and_what_a_step_keeps() -> None:
     images = 16 * 8 * 8 * 4 * 4 / 2**20  # one feature map of the first stage
     assert 10 * images < found.memory - 3 * parameters < 100 * images
     assert training.latency(found.network, data) > 0
+
+
+def test_a_training_whose_end_is_not_scored_is_the_same_to_the_bit() -> None:
+    scored, unscored = trained(resident()), trained(resident(), scored=False)
+    assert bits(unscored) == bits(scored)
+    assert unscored.curve == scored.curve
+    assert [math.isnan(value) for value in (*unscored.val, *unscored.test)] == [True] * 4
+    assert not any(map(math.isnan, (*scored.val, *scored.test)))

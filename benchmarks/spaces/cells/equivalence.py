@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TypeAlias
 
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, LAST_NODE, ZERO
 from nasbench.benchmarks.spaces.cells.stages import pruned
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
 
 _AVERAGE = "avg_pool_3x3"
+_Place: TypeAlias = tuple[int, int]
+"""An operation in a chain of cells: the number of its cell, and its edge."""
 
 
-def expression(operations: Sequence[str]) -> str:
-    """The function that a cell computes of its input x, as a sum of terms; empty if the cell has no path.
+def expression(operations: Sequence[str], depth: int = 1) -> str:
+    """The function that `depth` equal cells compute of their input x, as a sum of terms; empty if they have no path.
 
     The value of a node is a multiset of terms. An identity passes on the terms of its source, `none` adds nothing, and
     any operation on an empty node is empty. Average pooling is linear (padding is not counted), so the pooling of a sum
@@ -22,12 +25,12 @@ def expression(operations: Sequence[str]) -> str:
     convolution that arrives twice (#0, #0) is not the sum of two (#0, #1). The first text over all numberings counts.
     """
     alive = pruned(operations)
-    groups: dict[str, list[int]] = {}
-    for edge, text in _terms(alive, {})[1].items():
-        groups.setdefault(text, []).append(edge)
+    groups: dict[str, list[_Place]] = {}
+    for place, text in _terms(alive, depth, {})[1].items():
+        groups.setdefault(text, []).append(place)
     numberings = itertools.product(*map(itertools.permutations, groups.values()))
-    numbers = ({edge: f"#{i}" for group in numbering for i, edge in enumerate(group)} for numbering in numberings)
-    return min(_terms(alive, numbered)[0] for numbered in numbers)
+    numbers = ({place: f"#{i}" for group in numbering for i, place in enumerate(group)} for numbering in numberings)
+    return min(_terms(alive, depth, numbered)[0] for numbered in numbers)
 
 
 def canonical(operations: Sequence[str]) -> tuple[str, ...]:
@@ -49,21 +52,23 @@ def _firsts() -> dict[str, tuple[str, ...]]:
     return firsts
 
 
-def _terms(operations: Sequence[str], numbers: Mapping[int, str]) -> tuple[str, dict[int, str]]:
-    """The value of the last node, and the term of each operation with parameters, by edge.
+def _terms(operations: Sequence[str], depth: int, numbers: Mapping[_Place, str]) -> tuple[str, dict[_Place, str]]:
+    """The value of the last node of the last cell, and the term of each operation with parameters, by its place.
 
     Args:
-        numbers: suffixes of the operations' names, by edge.
+        numbers: suffixes of the operations' names, by place.
     """
-    nodes: list[list[str]] = [["x"], [], [], []]
-    made: dict[int, str] = {}
-    for edge, ((source, target), operation) in enumerate(zip(EDGES, operations, strict=True)):
-        terms = sorted(nodes[source])  # complete, because edges are sorted by target
-        if operation == IDENTITY:
-            nodes[target] += terms
-        elif operation == _AVERAGE:
-            nodes[target] += [f"{operation}({term})" for term in terms]
-        elif operation != ZERO and terms:
-            made[edge] = f"{operation}{numbers.get(edge, '')}({'+'.join(terms)})"
-            nodes[target].append(made[edge])
-    return "+".join(sorted(nodes[LAST_NODE])), made
+    value, made = ["x"], dict[_Place, str]()
+    for number in range(depth):
+        nodes: list[list[str]] = [value, [], [], []]
+        for edge, ((source, target), operation) in enumerate(zip(EDGES, operations, strict=True)):
+            terms, place = sorted(nodes[source]), (number, edge)  # complete, because edges are sorted by target
+            if operation == IDENTITY:
+                nodes[target] += terms
+            elif operation == _AVERAGE:
+                nodes[target] += [f"{operation}({term})" for term in terms]
+            elif operation != ZERO and terms:
+                made[place] = f"{operation}{numbers.get(place, '')}({'+'.join(terms)})"
+                nodes[target].append(made[place])
+        value = nodes[LAST_NODE]
+    return "+".join(sorted(value)), made

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nasbench.benchmarks.spaces.cells.operations import EDGES, LAST_NODE, SPATIAL, ZERO, named, sized
+from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, LAST_NODE, SPATIAL, ZERO, named, sized
 from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language.graph import Value
+
+MINIATURE = (0, 3, 4)
+"""The edges of a cell of `cells-mini` among `EDGES`: from its input to a node, to its output, and between these two."""
+SEARCHED = 2
+"""Number of the stage of `cells-mini` that is searched, from 1; the other two are empty."""
 
 
 class Stage(NamedTuple):
@@ -39,6 +44,17 @@ def stages_of(choices: Mapping[str, Value]) -> tuple[Stage, ...]:
         Stage(tuple(operation(stage, edge) for edge in range(len(EDGES))), choices[f"stage{stage}-depth"])
         for stage in (1, 2, 3)
     )
+
+
+def miniature_stages(choices: Mapping[str, Value]) -> tuple[Stage, ...]:
+    """The three stages of a configuration of `cells-mini`; the first and the last are empty: a cell that is a skip."""
+
+    def stage(operations: Mapping[int, str], depth: int) -> Stage:
+        return Stage(tuple(operations.get(edge, ZERO) for edge in range(len(EDGES))), depth)
+
+    stages = [stage({EDGES.index((0, LAST_NODE)): IDENTITY}, 1)] * 3
+    stages[SEARCHED - 1] = stage({edge: choices[f"op{k}"] for k, edge in enumerate(MINIATURE)}, choices["depth"])
+    return tuple(stages)
 
 
 def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:

@@ -1,19 +1,25 @@
-"""ZO-DARTS++'s space (Xie et al., section III): each of three stages has its own cell, kernel sizes and depth."""
+"""ZO-DARTS++'s space (Xie et al., section III): each of three stages has its own cell, kernel sizes and depth.
+
+And a miniature of it, small enough for a table of all its networks: one stage is searched, of cells with three nodes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, conv_norm, named
+from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, conv_norm, named, sized
+from nasbench.benchmarks.spaces.cells.stages import MINIATURE, SEARCHED
 from nasbench.benchmarks.spaces.language import layers
-from nasbench.benchmarks.spaces.language.combinators import siso_sequential, substitution
+from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential, substitution
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part, ordinal
-from nasbench.benchmarks.spaces.published.nasbench201 import cell, skeleton
+from nasbench.benchmarks.spaces.published.nasbench201 import cell, edge, skeleton
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", SPATIAL, "avg_pool_3x3")
 """Possible operations on an edge; `nor_conv` is the convolution whose kernel size is a separate choice."""
 KERNELS = (3, 5, 7)
 DEPTHS = (1, 2, 3)
+SIZED = tuple(sized(name, kernel) for name in OPERATIONS for kernel in (KERNELS if name == SPATIAL else (0,)))
+"""The same operations, where the kernel size is a part of the choice: seven."""
 
 
 def cells(filters: int = 16, classes: int = 10, operations: Sequence[str] = OPERATIONS) -> Part:
@@ -28,6 +34,34 @@ def cells(filters: int = 16, classes: int = 10, operations: Sequence[str] = OPER
         operations: names of the possible operations (see `cells.operations`); `nor_conv` is possible, too.
     """
     return skeleton(lambda number, width: _stage(number, width, operations), filters, classes)
+
+
+def miniature(filters: int = 16, classes: int = 10) -> Part:
+    """Three edges with seven operations each and a depth in one stage: 7^3 × 3 = 1,029 architectures.
+
+    The network is that of `cells` with all other choices fixed: the first and the third stage have no cell, and a cell
+    of the second has three nodes.
+
+    Args:
+        filters: channels of the first stage.
+        classes: number of scores.
+    """
+    which = [D(SIZED, name=f"op{k}") for k in range(len(MINIATURE))]
+
+    def three_nodes(width: int) -> Part:
+        edges = dict(zip(MINIATURE, which, strict=True))
+        return cell([edge(width, edges[k]) if k in edges else layers.zero() for k in range(len(EDGES))])
+
+    def stage(number: int, width: int) -> Part:
+        if number != SEARCHED:
+            return identity()
+        return substitution(
+            "stage",
+            lambda values: siso_sequential([three_nodes(width) for _ in range(values["depth"])]),
+            {"depth": ordinal(DEPTHS, name="depth")},
+        )
+
+    return skeleton(stage, filters, classes)
 
 
 def _stage(number: int, filters: int, operations: Sequence[str]) -> Part:

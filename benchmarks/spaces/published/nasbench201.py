@@ -25,7 +25,7 @@ def nasbench201(cells: int = 1, filters: int = 16, classes: int = 10, operations
     edges = [D(tuple(operations), name=f"Op{k}") for k in range(len(EDGES))]
 
     def stage(number: int, width: int) -> Part:
-        return siso_sequential([cell([_edge(width, which) for which in edges]) for _ in range(cells)])
+        return siso_sequential([cell([edge(width, which) for which in edges]) for _ in range(cells)])
 
     return skeleton(stage, filters, classes)
 
@@ -59,7 +59,8 @@ def cell(edges: Sequence[Part]) -> Part:
     return inputs, {"out": results[-1]}
 
 
-def _edge(filters: int, which: AnyHyperparameter) -> Part:
+def edge(filters: int, which: AnyHyperparameter) -> Part:
+    """An edge whose operation is a choice among names of cell operations."""
     return substitution("operation", lambda values: named(values["which"]).part(filters), {"which": which})
 
 

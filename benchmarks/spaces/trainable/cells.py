@@ -1,21 +1,35 @@
-"""Networks of NAS-Bench-201 cells: a different cell in each stage (`cells`), or one cell for all (`nasbench201`)."""
+"""Networks of NAS-Bench-201 cells: a different cell in each stage (`cells`), or one cell for all (`nasbench201`).
+
+`cells-mini` is `cells` with most choices fixed: small enough for a table of all networks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 from nasbench.benchmarks.spaces.base import Configuration
-from nasbench.benchmarks.spaces.cells import Size, Stage, dead_stages, equal_stages, parameters_paper, size, stages_of
-from nasbench.benchmarks.spaces.cells.equivalence import canonical
+from nasbench.benchmarks.spaces.cells import (
+    Size,
+    Stage,
+    dead_stages,
+    equal_stages,
+    miniature_stages,
+    parameters_paper,
+    size,
+    stages_of,
+)
+from nasbench.benchmarks.spaces.cells.equivalence import canonical, expression
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.cells.stages import SEARCHED
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal
 from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.network_grids import CellGrid
-from nasbench.benchmarks.spaces.published.cells import cells
+from nasbench.benchmarks.spaces.published.cells import cells, miniature
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, ProgramSpace
 
@@ -93,6 +107,31 @@ class EqualCellSpace(CellSpace):
         return self._named(canonical(self.stages(configuration)[0].operations))
 
 
+class MiniatureSpace(CellSpace):
+    """Networks with one searched stage, of cells with three nodes."""
+
+    def __init__(self, program: Program, frame: Frame) -> None:
+        super().__init__(program, frame, miniature_stages)
+
+    def canonical(self, configuration: Configuration) -> Configuration:
+        return self._firsts[self._function(configuration)]
+
+    @cached_property
+    def _firsts(self) -> dict[str, Configuration]:
+        """The first configuration of each class of equal networks: the classes with a path, and one without."""
+        hyperparameters = self.program.as_flat().hyperparameters
+        firsts: dict[str, Configuration] = {}
+        for values in product(*(h.values for h in hyperparameters if isinstance(h, Categorical | Ordinal))):
+            choices = dict(zip((h.name for h in hyperparameters), values, strict=True))
+            configuration = self.program.from_values(choices)
+            firsts.setdefault(self._function(configuration), configuration)
+        return firsts
+
+    def _function(self, configuration: Configuration) -> str:
+        searched = self.stages(configuration)[SEARCHED - 1]
+        return expression(searched.operations, searched.depth)
+
+
 @SPACES.register("cells")
 def _cells(frame: Frame) -> CellSpace:
     return CellSpace(CellProgram(lambda: cells(frame.filters, frame.classes)), frame, stages_of)
@@ -103,3 +142,8 @@ def _nasbench201(frame: Frame) -> CellSpace:
     program = Program(lambda: nasbench201(filters=frame.filters, classes=frame.classes))
     program.table_kind = CellGrid.table_kind
     return EqualCellSpace(program, frame)
+
+
+@SPACES.register("cells-mini")
+def _miniature(frame: Frame) -> CellSpace:
+    return MiniatureSpace(Program(lambda: miniature(frame.filters, frame.classes)), frame)
