@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from nasbench.benchmarks.spaces.textfile import opened
+
 _FORGOTTEN = 24 * 3600.0  # seconds after which a temporary file is what a killed process left
 
 
@@ -35,6 +37,6 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def digest_of(path: Path, algorithm: str = "sha256") -> str:
-    """The checksum of a file, in hexadecimal digits. Raises OSError if it cannot be read."""
-    with path.open("rb") as file:
+    """The checksum of a regular file, in hexadecimal digits. Raises OSError or UsageError if it cannot be read."""
+    with opened(path) as file:
         return hashlib.file_digest(file, algorithm).hexdigest()

@@ -124,7 +124,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         check_column(data, column, purpose, header)
     try:
         if data.suffix == ".parquet":
-            table = pq.read_table(data, columns=list(wanted))
+            table = _parquet(data, list(wanted))
         else:
             types = dict.fromkeys(texts, pa.string())
             table = pc.read_csv(
@@ -145,6 +145,24 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
     return frame
+
+
+def _parquet(data: Path, wanted: list[str]) -> pa.Table:
+    """Columns of a Parquet file. Raises UsageError if they are neither numbers nor texts, or too large in memory.
+
+    A text that repeats takes no room in the file: it is read once, with a number for each of its rows, until the length
+    of all texts is known.
+    """
+    schema = pq.read_schema(data)
+    kinds = {name: schema.field(name).type for name in wanted if name in schema.names}
+    if nested := [name for name, kind in kinds.items() if pa.types.is_nested(kind)]:
+        raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, neither numbers nor texts: drop it")
+    words = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
+    table = pq.read_table(data, columns=wanted, read_dictionary=words)
+    lengths = [pa.compute.binary_length(part.dictionary).take(part.indices) for name in words for part in table[name].chunks]
+    if table.nbytes + sum(pa.compute.sum(part).as_py() or 0 for part in lengths) > MOST_BYTES:
+        raise _too_large(data, f"{MOST_BYTES / 2**30:.0f} GiB unpacked")
+    return table.cast(pa.schema([field if field.name in words else table.schema.field(field.name) for field in schema]))
 
 
 def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], header: list[str], data: Path) -> pd.DataFrame:
