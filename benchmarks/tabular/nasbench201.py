@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.files import digest_of
+from nasbench.benchmarks.files import digest_of, unpacked
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.textfile import check_file
@@ -108,6 +108,8 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
         raw, results_class = _read_nats(path, trust) if path.suffix == ".pbz2" else _read_201(path, trust)
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: {with_extra('nb201')}") from None
+    except UsageError:
+        raise
     except NotPlain as error:
         raise UsageError(f"{path} cannot be read: {error}; --trust opens it anyway") from None
     except MemoryError:
@@ -135,7 +137,7 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
     from nats_bench.api_utils import ArchResults
 
     with bz2.open(path) as file:
-        return (pickle.load(file) if trust else load_plain(file)), ArchResults
+        return (pickle.load(file) if trust else load_plain(unpacked(path, file))), ArchResults
 
 
 def _row(architecture: str) -> int:

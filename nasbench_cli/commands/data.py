@@ -113,7 +113,7 @@ def data_verify(names: tuple[str, ...]) -> int:
                 raise UsageError(
                     f"{data.file} is not in {data_folder()}: `nasbench data fetch {data.name}` downloads it"
                 )
-            medmnist.check(path, data)
+            medmnist.checked(path, data)
             click.echo(f"{data.name}: {path}, MD5 {data.md5} is correct")
         except UsageError as error:
             good = False
@@ -165,7 +165,7 @@ def _fetch_images(files: Sequence[DataFile]) -> None:
     for data in files:
         path = medmnist.located(data)
         if path is not None:
-            medmnist.check(path, data)
+            medmnist.checked(path, data)
             click.echo(f"{data.name}: already here, {path}")
             continue
         with ExitStack() as stack:
