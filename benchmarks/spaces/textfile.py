@@ -1,4 +1,4 @@
-"""Files of the user, opened only if they are regular; small texts: suites and specifications (TOML), networks (JSON)."""
+"""Regular files of the user, and small texts among them: suites and specifications (TOML), networks (JSON)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import re
 import stat
 import tomllib
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
@@ -39,7 +40,7 @@ def content_of(path: Path, most: int, why: str) -> bytes:
     return content
 
 
-def opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> BufferedReader:
     """A regular file, opened for reading. Raises OSError, or UsageError for a pipe or a device, which may never end."""
     # Without O_NONBLOCK, a pipe is opened only when somebody writes to it.
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115

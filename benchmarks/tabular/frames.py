@@ -182,10 +182,10 @@ def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], header: list[str
     """
     for column, pattern in patterns.items():
         texts = pa.array(frame[column].astype(str), pa.string())
-        if re.search(r"\\[wWdDsSbB]", pattern) and not (pc.all(pc.string_is_ascii(texts)).as_py() or not len(frame)):
+        if re.search(r"\\[wWdDsSbB]", pattern) and pc.any(pc.invert(pc.string_is_ascii(texts))).as_py():
             raise UsageError(
-                f"{column} of {data} has letters beyond ASCII, and \\w, \\d, \\s and \\b of its pattern know ASCII alone: write "
-                "\\pL for any letter, \\pN for any digit"
+                f"{column} of {data} has letters beyond ASCII, and \\w, \\d, \\s and \\b of its pattern know ASCII alone: "
+                "write \\pL for any letter, \\pN for any digit"
             )
         parts = pc.extract_regex(texts, pattern)
         bad = pd.Series(pc.is_null(parts).to_numpy(zero_copy_only=False))

@@ -6,6 +6,7 @@ from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest
 from nasbench.cli.checks.methods import Trial
+from nasbench.cli.streams import say
 
 for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
     try:
@@ -13,4 +14,4 @@ for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
             found = digest(Trial.of(method, bench).usual.asked)
     except UsageError:
         found = UNKNOWN
-    print(found)
+    say(found)

@@ -16,6 +16,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import one_line
+from nasbench.cli.streams import say
 from nasbench.methods import METHODS
 
 _LONGEST = 2_000  # letters of a failure: two configurations are in it
@@ -54,20 +55,20 @@ def print_checks(name: str, bench: str | None) -> bool:
                 told = one(*names)
         except Failed as failure:
             broken += 1
-            click.echo(f"BROKEN  {one.promise}: {one_line(plain(str(failure)), _LONGEST)}")
+            say(f"BROKEN  {one.promise}: {one_line(plain(str(failure)), _LONGEST)}")
         except NotTested as why:
             untested += 1
-            click.echo(f"?       {one.promise} (not tested: {one_line(why, _LONGEST)})")
+            say(f"?       {one.promise} (not tested: {one_line(why, _LONGEST)})")
         except BaseException as error:
             pass_on(error)
             broken += 1
-            click.echo(f"BROKEN  {one.promise}: {one_line(described(error), _LONGEST)}")
+            say(f"BROKEN  {one.promise}: {one_line(described(error), _LONGEST)}")
         else:
-            click.echo(f"ok      {one.promise}" + (f" ({told})" if told else ""))
+            say(f"ok      {one.promise}" + (f" ({told})" if told else ""))
     if checks is METHOD_CHECKS and not broken:
-        click.echo(f"speed   {speed(Trial.of(*names))}")
+        say(f"speed   {speed(Trial.of(*names))}")
     rest = f", {untested} not tested" if untested else ""
-    click.echo(f"{name}: {len(checks) - broken - untested} of {len(checks)} promises kept{rest}")
+    say(f"{name}: {len(checks) - broken - untested} of {len(checks)} promises kept{rest}")
     return not broken
 
 
@@ -76,7 +77,7 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
     if plain in METHODS.names() or plain in METHODS.broken:
         trial = Trial.of(name, bench)
         _refuse_options_out_of_range(trial)
-        click.echo(f"{name} on {trial.benchmark.name}")
+        say(f"{name} on {trial.benchmark.name}")
         return METHOD_CHECKS, (name, trial.benchmark.name)
     if bench is not None:
         if name in BENCHMARKS.names():

@@ -59,7 +59,7 @@ def _brief(table: Table, files: Iterable[str], short: Mapping[str, str]) -> str:
 
 
 def markdown(title: str, headline: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
-    """The report as Markdown: every table with its notes; names, units and reasons that look like HTML or links stay text."""
+    """The report as Markdown: every table with its notes; names, units and reasons stay text."""
     texts = [f"# {title}", *filter(None, [headline])]
     for i, part in enumerate(parts):
         texts += [f"## {part.title}", part.intro] if part.intro else []

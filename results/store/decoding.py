@@ -1,4 +1,4 @@
-"""Parquet files, read into memory unless they are far larger there: rows and texts that repeat take no room in a file."""
+"""Parquet files, read unless they are far larger in memory: rows and texts that repeat take no room in a file."""
 
 from __future__ import annotations
 
