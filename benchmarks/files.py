@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.textfile import opened
@@ -21,6 +21,12 @@ OF_TABLE, OF_OBJECTS = (1 << 26, 50), (1 << 23, 20)
 shrink to a third, at best to a fiftieth, and of files that become Python's objects, of sixty times as many bytes."""
 
 _FORGOTTEN = 24 * 3600.0  # seconds after which a temporary file is what a killed process left
+
+
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 @contextmanager
@@ -49,7 +55,7 @@ def most_unpacked(path: Path, limits: tuple[int, int]) -> int:
     return max(least, ratio * path.stat().st_size)
 
 
-def unpacked(path: Path, contents: IO[bytes], limits: tuple[int, int] = OF_OBJECTS) -> io.BufferedReader:
+def unpacked(path: Path, contents: Readable, limits: tuple[int, int] = OF_OBJECTS) -> io.BufferedReader:
     """The contents of a compressed file, whose reading raises UsageError where they are far more than a table has.
 
     Args:
@@ -63,7 +69,7 @@ def unpacked(path: Path, contents: IO[bytes], limits: tuple[int, int] = OF_OBJEC
 class _Counted(io.RawIOBase):
     """A stream that counts what is read of it."""
 
-    def __init__(self, path: Path, contents: IO[bytes], most: int) -> None:
+    def __init__(self, path: Path, contents: Readable, most: int) -> None:
         self._path, self._contents, self._most, self._left = path, contents, most, most
 
     def readable(self) -> bool:

@@ -49,7 +49,7 @@ class CsvData:
 
 def _check_size(path: Path) -> None:
     """Raises UsageError for a compressed file that unpacks to far more than its size; OSError if it cannot be read."""
-    from pandas.io.common import get_handle
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
 
     with get_handle(path, "rb", is_text=False, compression="infer") as opened:
         if opened.compression["method"]:

@@ -184,7 +184,7 @@ def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], header: list[str
         texts = pa.array(frame[column].astype(str), pa.string())
         if re.search(r"\\[wWdDsSbB]", pattern) and pc.any(pc.invert(pc.string_is_ascii(texts))).as_py():
             raise UsageError(
-                f"{column} of {data} has letters beyond ASCII, and \\w, \\d, \\s and \\b of its pattern know ASCII alone: "
+                f"{column} of {data} has letters beyond ASCII, and \\w, \\d, \\s and \\b of its pattern know ASCII: "
                 "write \\pL for any letter, \\pN for any digit"
             )
         parts = pc.extract_regex(texts, pattern)
