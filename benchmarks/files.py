@@ -5,13 +5,28 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
+
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.textfile import opened
+
+OF_TABLE, OF_OBJECTS = (1 << 26, 50), (1 << 23, 20)
+"""Bytes that any compressed file may unpack to, and the multiple of its size that a larger one may: of tables, which
+shrink to a third, at best to a fiftieth, and of files that become Python's objects, of sixty times as many bytes."""
 
 _FORGOTTEN = 24 * 3600.0  # seconds after which a temporary file is what a killed process left
+
+
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 @contextmanager
@@ -34,7 +49,42 @@ def beside(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
+def most_unpacked(path: Path, limits: tuple[int, int]) -> int:
+    """The bytes that a compressed file may unpack to."""
+    least, ratio = limits
+    return max(least, ratio * path.stat().st_size)
+
+
+def unpacked(path: Path, contents: Readable, limits: tuple[int, int] = OF_OBJECTS) -> io.BufferedReader:
+    """The contents of a compressed file, whose reading raises UsageError where they are far more than a table has.
+
+    Args:
+        path: the file.
+        contents: it, opened by its decompressor.
+        limits: see `OF_TABLE`.
+    """
+    return io.BufferedReader(_Counted(path, contents, most_unpacked(path, limits)))
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts what is read of it."""
+
+    def __init__(self, path: Path, contents: Readable, most: int) -> None:
+        self._path, self._contents, self._most, self._left = path, contents, most, most
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        part = self._contents.read(len(buffer))
+        self._left -= len(part)
+        if self._left < 0:
+            raise UsageError(f"{self._path} unpacks to more than {self._most >> 20:,} MiB: it is not read")
+        buffer[: len(part)] = part
+        return len(part)
+
+
 def digest_of(path: Path, algorithm: str = "sha256") -> str:
-    """The checksum of a file, in hexadecimal digits. Raises OSError if it cannot be read."""
-    with path.open("rb") as file:
+    """The checksum of a regular file, in hexadecimal digits. Raises OSError or UsageError if it cannot be read."""
+    with opened(path) as file:
         return hashlib.file_digest(file, algorithm).hexdigest()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from nasbench.benchmarks.files import digest_of
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.textfile import content_of
+
+T = TypeVar("T")
+
+_LARGEST = 1 << 28  # bytes of a file that is read at once
 
 
 @dataclass(frozen=True)
@@ -97,10 +104,27 @@ def _check_download(source: Source, name: str, path: Path) -> None:
 
 def check(path: Path, digest: str, name: str) -> None:
     """Raises UsageError unless a file has a SHA-256."""
+    _readable(path, name, lambda: _check(path, digest_of(path), digest, name))
+
+
+def read_checked(path: Path, digest: str, name: str) -> bytes:
+    """The bytes of a file, read once, so that they are those that were checked.
+
+    Raises UsageError unless they have a SHA-256.
+    """
+    content = _readable(path, name, lambda: content_of(path, _LARGEST, f"{name} has no such file"))
+    _check(path, hashlib.sha256(content).hexdigest(), digest, name)
+    return content
+
+
+def _readable(path: Path, name: str, read: Callable[[], T]) -> T:
     try:
-        actual = digest_of(path)
+        return read()
     except OSError as error:
         raise UsageError(f"cannot read {path}, which {name} needs: {error.strerror}") from None
+
+
+def _check(path: Path, actual: str, digest: str, name: str) -> None:
     if actual != digest:
         raise UsageError(
             f"{path} is not the file of {name}: its SHA-256 is {actual}, not {digest}; it is cut off or another version"

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.cli.layout import one_line
-from nasbench.cli.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed
+from nasbench.cli.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed, say
 
 COMMANDS = {
     "list": ("list:list_", "List methods, benchmarks, suites and executors."),
@@ -129,7 +129,7 @@ def run_command(arguments: list[str]) -> int:
         if code == INTERRUPTED and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE:
             without = " without --anew" if any(word.partition("=")[0] == "--anew" for word in arguments) else ""
             sentence += f"; what was stored is kept, and the same command{without} continues from it"
-        click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
+        say(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
 
 

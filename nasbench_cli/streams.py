@@ -1,15 +1,36 @@
 """The standard streams of a process: closed ones are replaced, standard error never stops the work, and an error of
-standard output says that it is one."""
+standard output says that it is one, and what is printed moves no cursor."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import Any
 
 OUTPUT = "standard output"
 """The `filename` of an OSError of standard output (`name_output`)."""
+
+_CODES = re.compile("(?!\x1b\\[[01]m)[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters and those that turn the direction of a text; not line ends, tabs, and a report's bold letters."""
+
+
+def say(text: object = "", err: bool = False, nl: bool = True) -> None:
+    """Prints a text, in which others may have put codes for the terminal: these are shown as their numbers.
+
+    Args:
+        err: whether it is printed on standard error.
+        nl: whether a line end follows.
+    """
+    import click  # processes that compute need none
+
+    click.echo(visible(str(text)), err=err, nl=nl)
+
+
+def visible(text: str) -> str:
+    """A text without codes for a terminal: their first letter is written as its number."""
+    return _CODES.sub(lambda code: code[0].encode("unicode_escape").decode(), text)
 
 
 class ReaderGone(Exception):

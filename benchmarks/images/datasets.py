@@ -18,6 +18,10 @@ SIDE = 28
 """Height and width of MedMNIST's images in pixels."""
 
 
+SPLITS = ("train", "val", "test")
+"""The splits of every data set."""
+
+
 class Split(NamedTuple):
     """Labelled images."""
 
@@ -74,15 +78,23 @@ class Dataset:
 def loaded(dataset: Dataset) -> dict[str, Split]:
     """The splits of a data set. Raises UsageError if they are not what the data set says of itself."""
     splits = dataset.load()
-    for name, count in dataset.counts.items():
-        images, labels = splits[name].images, splits[name].labels
+    for name in SPLITS:
+        count = dataset.counts.get(name, 0)
+        if count < 1 or name not in splits:
+            raise UsageError(f"{dataset.name} has no images in {name}, and needs some in each of {', '.join(SPLITS)}")
+        images, labels = splits[name]
         shape = (count, dataset.side, dataset.side, dataset.channels)
         if images.shape != shape or images.dtype != np.uint8:
             raise UsageError(
                 f"{name} of {dataset.name} has images of shape {images.shape} and type {images.dtype}, and it states "
                 f"{shape} and uint8"
             )
-        if labels.shape != (count,) or not ((labels >= 0) & (labels < dataset.classes)).all():
+        if labels.shape != (count,) or labels.dtype != np.int64:
+            raise UsageError(
+                f"{name} of {dataset.name} has labels of shape {labels.shape} and type {labels.dtype}, and needs "
+                f"{(count,)} and int64"
+            )
+        if not ((labels >= 0) & (labels < dataset.classes)).all():
             raise UsageError(f"{name} of {dataset.name} needs {count} labels from 0 to {dataset.classes - 1}")
     return splits
 

@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.files import OF_TABLE, unpacked
 from nasbench.benchmarks.metrics import LARGEST
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.textfile import check_regular
@@ -46,6 +47,17 @@ class CsvData:
         return int(self.splits["train"].features.shape[1])
 
 
+def _check_size(path: Path) -> None:
+    """Raises UsageError for a compressed file that unpacks to far more than its size; OSError if it cannot be read."""
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
+
+    with get_handle(path, "rb", is_text=False, compression="infer") as opened:
+        if opened.compression["method"]:
+            contents = unpacked(path, opened.handle, OF_TABLE)
+            while contents.read(1 << 20):
+                pass
+
+
 def read(path: Path, target: str) -> CsvData:
     """Reads a file; the split of a row depends only on its number and the number of rows.
 
@@ -55,6 +67,7 @@ def read(path: Path, target: str) -> CsvData:
 
     check_regular(path)
     try:
+        _check_size(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are longer than the first line
             names = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()

@@ -1,10 +1,13 @@
-"""Small text files of the user: suites and table specifications (TOML), networks (JSON)."""
+"""Regular files of the user, and small texts among them: suites and specifications (TOML), networks (JSON)."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import tomllib
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +20,40 @@ _LONG_KEY = re.compile(r"\b(?:\w++[ \t]*+\.[ \t]*+){50}")
 
 def read(path: Path) -> str:
     """The text of a small file. Raises OSError, or UsageError if it is too large, not a text, or a pipe or device."""
-    check_regular(path)
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise UsageError(f"{path} has more than {_LARGEST:,} bytes: it is too large for a file written by hand")
+    content = content_of(path, _LARGEST, "it is too large for a file written by hand")
     try:
         return content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a text file (UTF-8)") from None
 
 
+def content_of(path: Path, most: int, why: str) -> bytes:
+    """The bytes of a file. Raises OSError, or UsageError for one of more than `most` bytes, a pipe or a device.
+
+    Args:
+        why: the end of the sentence about a larger file.
+    """
+    with opened(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UsageError(f"{path} has more than {most:,} bytes: {why}")
+    return content
+
+
+def opened(path: Path) -> BufferedReader:
+    """A regular file, opened for reading. Raises OSError, or UsageError for a pipe or a device, which may never end."""
+    # Without O_NONBLOCK, a pipe is opened only when somebody writes to it.
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise _irregular(path)
+    return file
+
+
 def check_regular(path: Path) -> None:
-    """Raises UsageError for a pipe or a device, since reading it may never end."""
+    """Raises UsageError for a pipe or a device, before a library opens it."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise UsageError(f"{path} is not a regular file")
+        raise _irregular(path)
 
 
 def check_file(path: Path) -> None:
@@ -77,6 +99,10 @@ def _check_numbers(path: Path, value: object) -> None:
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for part in parts:
         _check_numbers(path, part)
+
+
+def _irregular(path: Path) -> UsageError:
+    return UsageError(f"{path} is not a regular file")
 
 
 def _nested(path: Path) -> UsageError:

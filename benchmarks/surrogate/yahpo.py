@@ -22,7 +22,7 @@ from nasbench.benchmarks.folders import data_folder, made, place_of
 from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.protobuf import Malformed
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.sources import check, take
+from nasbench.benchmarks.sources import read_checked
 from nasbench.benchmarks.spaces import (
     Categorical,
     Configuration,
@@ -32,6 +32,7 @@ from nasbench.benchmarks.spaces import (
     ParameterSpace,
 )
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.textfile import parse_json, read
 from nasbench.benchmarks.surrogate.network import Array, Network
 from nasbench.benchmarks.surrogate.scenarios import CODES, CONFIG, MODEL, SCENARIOS, Scenario
 
@@ -54,8 +55,7 @@ def import_scenario(scenario: Scenario, folder: Path, every: bool = False) -> Pa
 
     Raises UsageError if a file is missing or not the expected one.
     """
-    take(scenario, folder)
-    contents = {name: (folder / name).read_bytes() for name in scenario.files}
+    contents = _contents(scenario, folder)
     place = made(data_folder() / scenario.folder)
     if scenario.chosen:
         contents[_TASKS] = json.dumps(list(scenario.families if every else scenario.chosen)).encode()
@@ -72,10 +72,10 @@ def tasks(scenario: Scenario) -> list[str]:
     if not (place / MODEL).exists():
         return []
     try:
-        stated = json.loads((place / _TASKS).read_text()) if scenario.chosen else list(scenario.families)
-    except (OSError, ValueError):
-        stated = scenario.chosen
-    return [task for task in scenario.families if task in stated]
+        stated = parse_json(place / _TASKS, read(place / _TASKS)) if scenario.chosen else list(scenario.families)
+    except (OSError, UsageError):
+        stated = None
+    return [task for task in scenario.families if task in (stated if isinstance(stated, list) else scenario.chosen)]
 
 
 class Surrogate(Benchmark):
@@ -200,14 +200,18 @@ def _opened(name: str) -> Opened:
     """The files of the scenario with this name. Raises UsageError if a file is missing or not the expected one."""
     scenario = SCENARIOS[name]
     place = _place(scenario)
-    for file, digest in scenario.files.items():
-        check(place / file, digest, scenario.name)
+    contents = _contents(scenario, place)
     try:
-        network = Network.read((place / MODEL).read_bytes())
+        network = Network.read(contents[MODEL])
     except Malformed as error:
         raise UsageError(f"{place / MODEL} is not the surrogate of {scenario.name}: {error}") from None
-    space = _space(scenario, json.loads((place / CONFIG).read_bytes()))
-    return Opened(scenario, space, network, json.loads((place / CODES).read_bytes()))
+    space = _space(scenario, json.loads(contents[CONFIG]))
+    return Opened(scenario, space, network, json.loads(contents[CODES]))
+
+
+def _contents(scenario: Scenario, folder: Path) -> dict[str, bytes]:
+    """The files of a scenario in a folder. Raises UsageError if one is missing or not the expected one."""
+    return {file: read_checked(folder / file, digest, scenario.name) for file, digest in scenario.files.items()}
 
 
 def _place(scenario: Scenario) -> Path:

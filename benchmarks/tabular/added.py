@@ -60,10 +60,12 @@ def save(name: str, columns: Columns) -> Path:
 def _save(folder: Path, name: str, columns: Columns) -> None:
     before = _kept(name)
     if before is not None and len(before[1]["metrics"]) and before[1]["rows"] == columns.rows:
-        earlier = [Metric(**metric) for metric in before[1]["metrics"]]
+        earlier = description.metrics_of(before[1]["metrics"])
         names = {metric.name for metric in columns.metrics}
         stay = [i for i, metric in enumerate(earlier) if metric.name not in names]
-        values = np.concatenate([read_array(before[0], before[1]["values"])[:, stay], columns.values], axis=1)
+        values = np.concatenate(
+            [read_array(before[0], before[1]["values"], None, len(earlier))[:, stay], columns.values], axis=1
+        )
         columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values, columns.rows)
     facts: dict[str, Any] = {"size": len(columns.values), "rows": columns.rows}
     facts["metrics"] = [described(metric) for metric in columns.metrics]
@@ -84,9 +86,11 @@ def add_to(table: TabularBenchmark) -> None:
             f"{place} was made for other rows of {table.name}, or by an earlier nasbench: delete that folder, and "
             "import again"
         )
-    metrics = [Metric(**metric) for metric in facts["metrics"]]
+    metrics = description.metrics_of(facts["metrics"])
     checksum = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    table.add_metrics(metrics, partial(read_array, place, facts["values"]), f"sha256:{checksum}")
+    table.add_metrics(
+        metrics, partial(read_array, place, facts["values"], table.space.size, len(metrics)), f"sha256:{checksum}"
+    )
 
 
 def names(table: str) -> set[str]:
@@ -100,10 +104,12 @@ def _kept(table: str) -> tuple[Path, dict[str, Any]] | None:
     folder = place_of(Path("columns", table), _FILE)
     try:
         facts = description.read(folder / _FILE).facts
+        description.check_kinds(facts, {"size": int, "rows": str, "values": str, "metrics": list})
+        description.metrics_of(facts["metrics"])
         return folder, {name: facts[name] for name in ("size", "metrics", "values")} | {"rows": facts.get("rows")}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{folder} is damaged ({type(error).__name__}: {error}): delete it, and import again"
         ) from None

@@ -31,7 +31,7 @@ def load(key: str, convert: Callable[[], Array], expected: str) -> Array:
     path = folder / f"{key}-{expected[:12]}.npy"
     is_ours = _is_ours(folder)
     with contextlib.suppress(FileNotFoundError):
-        if is_ours and path.exists():
+        if is_ours and path.is_file():  # reading a pipe could block
             # NumPy raises many types for a damaged header, and warns.
             with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
                 # A plain array over the mapping: indexing np.memmap itself is several times slower.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as pc
+import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 
+from nasbench.benchmarks.files import OF_TABLE, most_unpacked
 from nasbench.benchmarks.metrics import LARGEST
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.textfile import check_regular
@@ -20,22 +23,6 @@ MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
-# A compressed file is refused if it expands to more than this number of bytes, and to more than this multiple of its
-# size. Tables of numbers shrink to a third, at best to a fiftieth.
-_BOMB = 1 << 30, 200
-
-
-def check_expansion(path: Path, codec: str = "detect") -> None:
-    """Raises UsageError if a compressed file is a decompression bomb, before it is read into memory.
-
-    Args:
-        path: the file.
-        codec: the name of its compression in pyarrow; by default the file's suffix decides.
-    """
-    most = max(_BOMB[0], _BOMB[1] * path.stat().st_size)
-    for size, _ in _so_far(path, codec):
-        if size > most:
-            raise UsageError(f"{path} expands to more than {most / 2**30:.0f} GiB: it is not read")
 
 
 def check_size(data: Path) -> None:
@@ -51,21 +38,28 @@ def check_size(data: Path) -> None:
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
         sizes = iter([(size, facts.num_rows)])
     else:
-        sizes = ((size, lines - 1) for size, lines in _so_far(data, "detect"))  # the first line has the names
+        sizes = ((size, lines - 1) for size, lines in _so_far(data))  # the first line has the names
+    most = min(MOST_BYTES, most_unpacked(data, OF_TABLE)) if data.suffix in _COMPRESSED else MOST_BYTES
     for size, rows in sizes:
-        if size > MOST_BYTES or rows > MOST_ROWS:
-            more = f"{MOST_ROWS:,} rows" if rows > MOST_ROWS else f"{MOST_BYTES / 2**30:.0f} GiB unpacked"
-            raise UsageError(
-                f"{data} has more than {more}, which is the limit: leave out rows or columns, or give each "
-                "epoch a column instead of a row"
-            )
+        _refuse_size(data, size, rows, most)
 
 
-def _so_far(path: Path, codec: str) -> Iterator[tuple[int, int]]:
+def _refuse_size(data: Path, size: int, rows: int = 0, most: int = 0) -> None:
+    most = most or MOST_BYTES
+    if size > most or rows > MOST_ROWS:
+        limit = f"{most / 2**30:.0f} GiB" if most >= MOST_BYTES else f"{most >> 20} MiB"
+        more = f"{MOST_ROWS:,} rows" if rows > MOST_ROWS else f"{limit} unpacked"
+        raise UsageError(
+            f"{data} has more than {more}, which is the limit: leave out rows or columns, or give each epoch a column "
+            "instead of a row"
+        )
+
+
+def _so_far(path: Path) -> Iterator[tuple[int, int]]:
     """Running counts of bytes and lines of an uncompressed file. Raises UsageError if it is damaged."""
     size = lines = 0
     try:
-        with pa.input_stream(str(path), compression=codec) as stream:
+        with pa.input_stream(str(path), compression="detect") as stream:
             while part := stream.read(1 << 22):
                 size, lines = size + len(part), lines + part.count(b"\n")
                 yield size, lines
@@ -82,7 +76,7 @@ def column_names(data: Path) -> list[str]:
         if data.suffix == ".parquet":
             names: list[str] = pq.read_schema(data).names
             return names
-        with pc.open_csv(data) as reader:
+        with pa.csv.open_csv(data) as reader:
             header: list[str] = reader.schema.names
             return header
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
@@ -124,12 +118,12 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         check_column(data, column, purpose, header)
     try:
         if data.suffix == ".parquet":
-            table = pq.read_table(data, columns=list(wanted))
+            table = _parquet(data, list(wanted))
         else:
             types = dict.fromkeys(texts, pa.string())
-            table = pc.read_csv(
+            table = pa.csv.read_csv(
                 data,
-                convert_options=pc.ConvertOptions(
+                convert_options=pa.csv.ConvertOptions(
                     include_columns=list(wanted), column_types=types, strings_can_be_null=True
                 ),
             )
@@ -147,29 +141,88 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     return frame
 
 
+def _parquet(data: Path, wanted: list[str]) -> pa.Table:
+    """Columns of a Parquet file. Raises UsageError if they are no numbers or texts, or too large in memory.
+
+    A text that repeats takes no room in the file: it is read once, with a number for each of its rows, until the length
+    of all texts is known.
+    """
+    schema, rows = pq.read_schema(data), pq.read_metadata(data).num_rows
+    kinds = {name: _plain(schema.field(name).type) for name in wanted if name in schema.names}
+    if nested := [name for name, kind in kinds.items() if pa.types.is_nested(kind)]:
+        raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, no numbers or texts: leave it out")
+    words = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
+    size = 8 * rows * len(kinds)
+    _refuse_size(data, size)
+    table = pq.read_table(data, columns=wanted, read_dictionary=words)
+    for name in words:
+        parts = [pc.binary_length(part.dictionary).take(part.indices) for part in table[name].chunks]
+        size += sum(pc.sum(lengths).as_py() or 0 for lengths in parts)
+        _refuse_size(data, size)
+    for name in words:
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(kinds[name]))
+    return table
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], header: list[str], data: Path) -> pd.DataFrame:
     """Adds the named groups of patterns as new columns of text.
 
     Args:
         frame: the columns of the file.
-        patterns: column → regular expression with named groups.
+        patterns: column → regular expression with named groups (`groups_of`).
         header: the names of all columns of the file.
         data: the file, for messages.
 
     Raises UsageError for a row that does not match, or a group that is called like a column.
     """
     for column, pattern in patterns.items():
-        parts = frame[column].astype(str).str.extract(pattern)
-        bad = parts.isna().any(axis=1)
+        texts = pa.array(frame[column].astype(str), pa.string())
+        if re.search(r"\\[wWdDsSbB]", pattern) and pc.any(pc.invert(pc.string_is_ascii(texts))).as_py():
+            raise UsageError(
+                f"{column} of {data} has letters beyond ASCII, and \\w, \\d, \\s and \\b of its pattern know ASCII: "
+                "write \\pL for any letter, \\pN for any digit"
+            )
+        parts = pc.extract_regex(texts, pattern)
+        bad = pd.Series(pc.is_null(parts).to_numpy(zero_copy_only=False))
         if bad.any():
             raise UsageError(
-                f"{column} of {data} does not match its pattern in row {row_of(bad)}: {frame[column][bad].iloc[0]!r}"
+                f"{column} of {data} does not match its pattern in row {row_of(bad)}: "
+                f"{frame[column].iloc[row_of(bad) - 1]!r}"
             )
-        taken = [name for name in parts.columns if name in header and name != column]
+        groups = groups_of(column, pattern)
+        taken = [name for name in groups if name in header and name != column]
         if taken:
             raise UsageError(f"the pattern of {column} makes {taken[0]}, and {data} has a column of that name")
-        frame[parts.columns] = parts
+        for number, name in enumerate(groups):
+            frame[name] = pc.struct_field(parts, [number]).to_pandas().to_numpy()
     return frame
+
+
+def groups_of(column: str, pattern: object) -> list[str]:
+    """The named groups of a pattern that extracts from a column.
+
+    Raises UsageError for a pattern that the engine does not know. That engine (RE2, in Arrow) needs a time that grows
+    with the length of a text; Python's own may search for ever, and cannot be stopped.
+    """
+    try:
+        made = pc.extract_regex(pa.array([], pa.string()), pattern).type
+    except (pa.ArrowInvalid, TypeError, UnicodeEncodeError) as error:
+        why = str(error).removeprefix("Invalid regular expression: ").splitlines()[0]
+        raise UsageError(
+            f"the pattern that extracts from {column} is not a regular expression of RE2, which has named groups "
+            f"(?P<NAME>…) and others (?:…), and neither looks around nor refers back: {why}"
+        ) from None
+    groups = [made.field(number).name for number in range(made.num_fields)]
+    if not groups:
+        raise UsageError(f"the pattern that extracts from {column} has no named group, as in (?P<operation>[a-z]+)")
+    if len(set(groups)) < len(groups):
+        raise UsageError(f"the pattern that extracts from {column} has two groups of one name: rename one")
+    return groups
 
 
 def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.ndarray:

@@ -87,14 +87,17 @@ class ImportedTable(TabularBenchmark, blockwise=True):
     def __init__(self, folder: Path) -> None:
         facts, digest = description.read(folder / "table.json")
         self._folder, self._facts = folder, facts
-        metrics = [Metric(**metric) for metric in facts["metrics"]]
-        space = _space(facts, folder)
+        description.check_kinds(facts, _KINDS)
+        metrics, space = description.metrics_of(facts["metrics"]), _space(facts, folder)
+        values, shape = facts["values"], (space.size, None, len(metrics))
+        if facts["cost"] not in [metric.name for metric in metrics]:
+            raise ValueError(f"cost: {facts['cost']!r}")
         super().__init__(
             facts["name"],
             facts["family"],
             space,
             metrics,
-            lambda: self._array(facts["values"]),
+            lambda: read_array(folder, values, *shape),
             cost=facts["cost"],
             source=facts["source"],
             licence=facts["licence"],
@@ -106,7 +109,9 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         self.recorded: tuple[str, ...] = tuple(facts["recorded"])
         """The metrics that have curves."""
         if metrics[0].name in self.recorded:
-            name, unit = facts.get("counted", TableData.counted)
+            name, unit = map(str, facts.get("counted", TableData.counted))
+            if not facts["epochs"]:
+                raise ValueError("no curves")
             levels = tuple(facts.get("levels") or range(1, facts["epoch_count"] + 1))
             self.fidelity = Fidelity(name, unit, levels, facts.get("continuable", True))
 
@@ -118,11 +123,8 @@ class ImportedTable(TabularBenchmark, blockwise=True):
     @cached_property
     def curves(self) -> Array:
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
-        return self._array(self._facts["epochs"])
-
-    def _array(self, digest: str) -> Array:
-        """An array of the folder by its SHA-256 sum. Raises UsageError if it is missing or damaged."""
-        return read_array(self._folder, digest)
+        levels = None if self.fidelity is None else len(self.fidelities)
+        return read_array(self._folder, self._facts["epochs"], self.space.size, None, levels, len(self.recorded))
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         """Looks up the drawn repetition at a level; its cost is the recorded one, or a share of the full cost.
@@ -214,12 +216,24 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         )
 
 
+_KINDS = {
+    **dict.fromkeys(("name", "family", "cost", "source", "licence", "values", "epochs", "rows", "kind"), str),
+    **dict.fromkeys(("absence", "search_space"), str),
+    **dict.fromkeys(("space", "metrics", "recorded", "levels", "counted"), list),
+    "continuable": bool,
+    "epoch_count": int,
+}
+"""The kinds of what describes a table."""
+
+
 def _space(facts: dict[str, Any], folder: Path) -> FiniteSpace:
+    for entry in facts["space"]:
+        description.check_kinds(entry, {"kind": str, "name": str})
     hyperparameters = [_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]
     kind = facts.get("kind", "")
     if "rows" not in facts:
         return grid(kind, [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)])
-    points = read_array(folder, facts["rows"])
+    points = read_array(folder, facts["rows"], None, len(hyperparameters))
     return ListedCells(points) if kind == ListedCells.table_kind else listed(hyperparameters, points)
 
 
@@ -298,7 +312,7 @@ def open_imported(name: str) -> TabularBenchmark:
     place = place_of(name)
     try:
         return ImportedTable(place)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise UsageError(
             f"the imported table {place} is damaged ({type(error).__name__}: {error}): import it again"
         ) from None
@@ -324,12 +338,28 @@ def _fields(h: Hyperparameter) -> dict[str, Any]:
     return {name: value for name, value in asdict(h).items() if name != "prior" or value}
 
 
-def read_array(folder: Path, digest: str) -> Array:
-    """Maps the array with this SHA-256 sum into memory. Raises UsageError if it is missing or damaged."""
+def read_array(folder: Path, digest: str, *shape: int | None) -> Array:
+    """Maps the array with this SHA-256 sum into memory.
+
+    Args:
+        shape: the size of each axis, None for any.
+
+    Raises UsageError if it is missing or damaged, or does not have this shape.
+    """
     path = folder / f"{digest}.npy"
     if not path.is_file() or digest_of(path) != digest:
         raise UsageError(f"{path} is missing or damaged: import the table again")
-    return np.asarray(np.load(path, mmap_mode="r"))
+    try:
+        array = np.asarray(np.load(path, mmap_mode="r"))
+    except (ValueError, EOFError, OSError) as error:
+        raise UsageError(f"{path} holds no array ({str(error)[:120]}): import the table again") from None
+    fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype.kind not in "iuf":
+        raise UsageError(
+            f"{path} has the shape {array.shape} and the type {array.dtype}, which is not that of its description: "
+            "import the table again"
+        )
+    return array
 
 
 _HYPERPARAMETERS: dict[str, Callable[[dict[str, Any]], Hyperparameter]] = {

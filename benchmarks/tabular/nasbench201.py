@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import pickle
 import re
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.files import digest_of
+from nasbench.benchmarks.files import digest_of, unpacked
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import TableData
-from nasbench.benchmarks.tabular.plain_pickle import SCALARS, NotPlain, load_plain
+from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain, load_plain
 
 OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
 """The released files. By convention of their authors, a name ends in the last digits of the file's MD5 sum."""
@@ -109,6 +108,8 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
         raw, results_class = _read_nats(path, trust) if path.suffix == ".pbz2" else _read_201(path, trust)
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: {with_extra('nb201')}") from None
+    except UsageError:
+        raise
     except NotPlain as error:
         raise UsageError(f"{path} cannot be read: {error}; --trust opens it anyway") from None
     except MemoryError:
@@ -127,8 +128,7 @@ def _read_201(path: Path, trust: bool) -> tuple[Any, Any]:
     import torch
     from nas_201_api import ArchResults
 
-    scalars = [(scalar, name) for name, scalar in SCALARS.items()]
-    plain: list[Any] = [OrderedDict, set, np.dtype, np.dtypes.Float64DType, np.dtypes.Int64DType, *scalars]
+    plain: list[Any] = [(made, name) for name, made in PLAIN.items()]
     with torch.serialization.safe_globals(plain):
         return torch.load(path, map_location="cpu", weights_only=not trust), ArchResults
 
@@ -137,7 +137,7 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
     from nats_bench.api_utils import ArchResults
 
     with bz2.open(path) as file:
-        return (pickle.load(file) if trust else load_plain(file)), ArchResults
+        return (pickle.load(file) if trust else load_plain(unpacked(path, file))), ArchResults
 
 
 def _row(architecture: str) -> int:

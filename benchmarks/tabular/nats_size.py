@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nasbench.benchmarks.files import digest_of
+from nasbench.benchmarks.files import digest_of, unpacked
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.textfile import check_file
-from nasbench.benchmarks.tabular.frames import check_expansion
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
 
@@ -52,10 +51,9 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     Raises UsageError if the file cannot be read, is damaged, or is of another kind.
     """
     check_file(path)
-    check_expansion(path, "bz2")
     try:
         with bz2.open(path) as file:
-            raw = load_plain(file)
+            raw = load_plain(unpacked(path, file))
     except MemoryError:
         raise UsageError(f"{path} does not fit into memory, or is damaged") from None
     except (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from nasbench.benchmarks.contract import BENCHMARKS, Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import Problems, UsageError, unknown
+from nasbench.benchmarks.tabular.frames import groups_of
 from nasbench.benchmarks.tabular.imported import NAME
 
 MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
@@ -124,14 +124,7 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
     wanted = {}
     made: set[str] = set()
     for column, pattern in facts.get("extract", {}).items():
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about the meaning of a pattern in later versions of Python
-                groups = set(re.compile(pattern).groupindex)
-        except (re.error, TypeError, RecursionError, OverflowError) as error:
-            raise UsageError(f"the pattern that extracts from {column} is not a regular expression: {error}") from None
-        if not groups:
-            raise UsageError(f"the pattern that extracts from {column} has no named group, as in (?P<operation>[a-z]+)")
+        groups = set(groups_of(column, pattern))
         if groups & made:
             raise UsageError(f"two patterns in [extract] make {min(groups & made)}: rename one group")
         made |= groups

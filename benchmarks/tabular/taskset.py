@@ -5,18 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nasbench.benchmarks.files import digest_of
+from nasbench.benchmarks.files import digest_of, unpacked
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Float
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.textfile import check_regular
-from nasbench.benchmarks.tabular.frames import check_expansion
 from nasbench.benchmarks.tabular.imported import NAME, TableData
 from nasbench.benchmarks.tabular.table import Array
 
@@ -91,14 +91,14 @@ def _records(path: Path) -> list[Any]:
     check_regular(path)
     try:
         if path.suffix == ".gz":
-            check_expansion(path)
-            content = gzip.decompress(path.read_bytes())
+            with gzip.open(path) as file:
+                content = unpacked(path, file).read()
         else:
             content = path.read_bytes()
         records = json.loads(content)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, RecursionError) as error:
+    except (ValueError, EOFError, RecursionError, zlib.error) as error:
         raise UsageError(f"{path} is damaged, or not JSON: {str(error)[:120]}") from None
     if not isinstance(records, list) or not records:
         raise UsageError(f"{path} is not a list of records")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.textfile import opened
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.external.optuna_samplers import OptunaMethod, asked_arguments, suggested
 from nasbench.methods.external.requirements import require
@@ -112,7 +113,8 @@ def package_digest(folder: Path) -> str:
     """The first 12 hexadecimal digits of a SHA-256 over names and contents of a package's Python files."""
     total = hashlib.sha256()
     for file in sorted(folder.rglob("*.py"), key=lambda f: f.relative_to(folder).as_posix()):
-        content = file.read_bytes()
+        with opened(file) as source:
+            content = source.read()
         total.update(f"{file.relative_to(folder).as_posix()} {len(content)}\n".encode())
         total.update(content)
     return total.hexdigest()[:12]

@@ -8,6 +8,7 @@ from nasbench.cli.checks.check import Failed
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest
 from nasbench.cli.checks.methods import Trial
 from nasbench.cli.engine.evaluations import explained
+from nasbench.cli.streams import say
 from nasbench.methods import MethodSpec
 
 for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
@@ -20,4 +21,4 @@ for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
         raise
     except BaseException as error:
         sys.exit(explained(error, MethodSpec.parse(method).method))
-    print(found)
+    say(found)

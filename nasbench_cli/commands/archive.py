@@ -17,6 +17,7 @@ from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.archives import open_archive, recompute
 from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.cli.streams import say
 from nasbench.results import Store, StoreError
 from nasbench.results.display.numbers import count
 
@@ -59,10 +60,10 @@ def make(store: Path, out: Path | None) -> int:
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
     taken = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    click.echo(f"{count(runs, 'run')} of {store} in {taken}: {path}")
-    click.echo(f"contents sha256:{made.contents}")
+    say(f"{count(runs, 'run')} of {store} in {taken}: {path}")
+    say(f"contents sha256:{made.contents}")
     if made.missing:
-        click.echo(
+        say(
             f"notice: {count(made.missing, 'run')} that were asked for are missing, and reports will say so: "
             f"`nasbench status {shlex.quote(str(store))}` says which",
             err=True,
@@ -108,8 +109,8 @@ def check(name: str, share: float, seed: int | None) -> int:
     opened = open_archive(name)
     runs = sum(len(f.runs) for f in opened.fragments())
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
-    click.echo(f"contents sha256:{opened.contents} (stated by the archive)")
-    click.echo(f"{max(1, round(share * runs)):,} of {count(runs, 'run')}, chosen by --seed {chosen}")
+    say(f"contents sha256:{opened.contents} (stated by the archive)")
+    say(f"{max(1, round(share * runs)):,} of {count(runs, 'run')}, chosen by --seed {chosen}")
     same, reasons, different = 0, Counter[str](), 0
     with interrupts_noted():
         for found in recompute(opened, share, chosen):
@@ -120,8 +121,8 @@ def check(name: str, share: float, seed: int | None) -> int:
             else:
                 different += 1
                 why = f" ({found.why})" if found.why else ""
-                click.echo(f"DIFFERENT  {found.setup.title}, seed {found.seed}{why}")
-    click.echo(f"{count(same, 'run')} computed again with the same bits, {different} with others")
+                say(f"DIFFERENT  {found.setup.title}, seed {found.seed}{why}")
+    say(f"{count(same, 'run')} computed again with the same bits, {different} with others")
     for why, number in reasons.most_common():
-        click.echo(f"{count(number, 'run')} not computed: {why}")
+        say(f"{count(number, 'run')} not computed: {why}")
     return DONE if same and not different else SOME_FAILED

@@ -18,6 +18,7 @@ from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.engine.failures import kind
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import one_line
+from nasbench.cli.streams import say
 from nasbench.methods import METHODS
 from nasbench.results.display.numbers import count
 
@@ -60,16 +61,16 @@ def print_checks(name: str, bench: str | None) -> bool:
             same.append(one.promise)
             if len(same) > 1:
                 continue  # it is named at the end
-        click.echo(f"{state:8}{one.promise}{text}")
+        say(f"{state:8}{one.promise}{text}")
     for first, *more in broken.values():
         if more:
             others = f"{count(len(more), 'more promise')}, for the same reason as `{first}`"
-            click.echo(f"BROKEN  {others}: {'; '.join(more)}")
+            say(f"BROKEN  {others}: {'; '.join(more)}")
     if checks is METHOD_CHECKS and not broken:
-        click.echo(f"speed   {speed(Trial.of(*names))}")
+        say(f"speed   {speed(Trial.of(*names))}")
     rest = f", {untested} not tested" if untested else ""
     kept = len(checks) - sum(map(len, broken.values())) - untested
-    click.echo(f"{name}: {kept} of {len(checks)} promises kept{rest}")
+    say(f"{name}: {kept} of {len(checks)} promises kept{rest}")
     return not broken
 
 
@@ -94,7 +95,7 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
     if plain in METHODS.names() or plain in METHODS.broken:
         trial = Trial.of(name, bench)
         _refuse_options_out_of_range(trial)
-        click.echo(f"{name} on {trial.benchmark.name}")
+        say(f"{name} on {trial.benchmark.name}")
         return METHOD_CHECKS, (name, trial.benchmark.name), trial.spec.method
     if bench is not None:
         if name in BENCHMARKS.names():

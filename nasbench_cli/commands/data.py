@@ -24,6 +24,7 @@ from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import prose, table, terminal_width
+from nasbench.cli.streams import say
 from nasbench.results.display.numbers import count
 
 SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS, **ADDITIONS}
@@ -45,12 +46,12 @@ def data_list() -> None:
         place = dataset.place if data is None else str(medmnist.located(data) or "not here")
         counts = " / ".join(f"{dataset.counts[split]:,}" for split in ("train", "val", "test"))
         rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
-    click.echo(f"{table(rows)}\n")
+    say(f"{table(rows)}\n")
     here = BENCHMARKS.names()
     published = [("published", "here", "what; licence")]
     for source in SOURCES.values():
         published.append((source.name, _made(source, here) or "not here", f"{source.what}; {source.licence}"))
-    click.echo(prose(published, terminal_width()))
+    say(prose(published, terminal_width()))
 
 
 @data.command("fetch", short_help="Fetch official files, and check them.")
@@ -104,7 +105,7 @@ def data_verify(names: tuple[str, ...]) -> int:
     """
     files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
     if not files:
-        click.echo(f"no images in {data_folder()}: `nasbench data fetch NAME` downloads some", err=True)
+        say(f"no images in {data_folder()}: `nasbench data fetch NAME` downloads some", err=True)
     good = bool(files)
     for data in files:
         path = medmnist.located(data)
@@ -113,11 +114,11 @@ def data_verify(names: tuple[str, ...]) -> int:
                 raise UsageError(
                     f"{data.file} is not in {data_folder()}: `nasbench data fetch {data.name}` downloads it"
                 )
-            medmnist.check(path, data)
-            click.echo(f"{data.name}: {path}, MD5 {data.md5} is correct")
+            medmnist.checked(path, data)
+            say(f"{data.name}: {path}, MD5 {data.md5} is correct")
         except UsageError as error:
             good = False
-            click.echo(f"{data.name}: {error}", err=True)
+            say(f"{data.name}: {error}", err=True)
     return DONE if good else SOME_FAILED
 
 
@@ -143,7 +144,7 @@ def _fetch_source(source: Source, given: Path | None, every: bool) -> None:
 
     Raises UsageError if a file cannot be had, or is another one.
     """
-    click.echo(
+    say(
         f"{source.name}: {source.what}\nsource: {source.origin}\ncitation: {source.citation}\nlicence: {source.licence}"
     )
     folder = sources.fetch(source) if given is None else sources.take(source, given)
@@ -165,12 +166,12 @@ def _fetch_images(files: Sequence[DataFile]) -> None:
     for data in files:
         path = medmnist.located(data)
         if path is not None:
-            medmnist.check(path, data)
-            click.echo(f"{data.name}: already here, {path}")
+            medmnist.checked(path, data)
+            say(f"{data.name}: already here, {path}")
             continue
         with ExitStack() as stack:
             path = medmnist.fetch(data, _Shown(stack))
-        click.echo(f"{data.name}: {path}, MD5 {data.md5} is correct")
+        say(f"{data.name}: {path}, MD5 {data.md5} is correct")
 
 
 class _Shown:

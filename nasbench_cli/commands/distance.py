@@ -13,6 +13,7 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import read
 from nasbench.cli.commands.once import Command
 from nasbench.cli.layout import table
+from nasbench.cli.streams import say
 from nasbench.methods.nasbot.families import FAMILIES
 from nasbench.methods.nasbot.otmann import Encoded, matching
 from nasbench.methods.nasbot.otmann import distance as otmann
@@ -28,7 +29,7 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 
     A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, for a cnn, strides.
     """
-    click.echo(compare(one, other, nu, as_json))
+    say(compare(one, other, nu, as_json))
 
 
 def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import click
-
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.layout import span
+from nasbench.cli.streams import say
 from nasbench.results.display.numbers import count, listed
 
 
@@ -21,7 +20,7 @@ def say_cautions(planned: Sequence[PlannedSetup]) -> None:
         if p.setup.setting.caution:
             told.setdefault(p.setup.setting.caution, []).append(p.setup.bench)
     for caution, names in told.items():
-        click.echo(f"notice: {listed(list(dict.fromkeys(names)))}: {caution}", err=True)
+        say(f"notice: {listed(list(dict.fromkeys(names)))}: {caution}", err=True)
 
 
 def warn_of_void_constraints(planned: Sequence[PlannedSetup]) -> None:
@@ -32,7 +31,7 @@ def warn_of_void_constraints(planned: Sequence[PlannedSetup]) -> None:
             void.setdefault(listed(p.setup.setting.bounds), []).append(p.setup.bench)
     for bounds, names in void.items():
         where = listed(list(dict.fromkeys(names)))
-        click.echo(f"notice: every configuration of {where} satisfies {bounds}: is its unit meant?", err=True)
+        say(f"notice: every configuration of {where} satisfies {bounds}: is its unit meant?", err=True)
 
 
 def warn_of_small_budgets(planned: Sequence[PlannedSetup]) -> None:
@@ -46,7 +45,7 @@ def _warn_of_long_searches(planned: Sequence[PlannedSetup]) -> None:
     for p in planned:
         on_clock = p.live or p.setup.charge_thinking
         if on_clock and p.setup.seconds is not None and p.beginning > p.setup.seconds:
-            click.echo(
+            say(
                 f"notice: {p.setup.method} on {p.setup.bench} searches for about {span(p.beginning)} before its first "
                 f"evaluation, without interruption: nothing will be left of {p.setup.seconds:g} s",
                 err=True,
@@ -58,7 +57,7 @@ def _warn_of_random_phases(planned: Sequence[PlannedSetup]) -> None:
     setups = [p.setup for p in planned]
     blind = {c.method: (c.initial, c.evals) for c in setups if c.evals is not None and c.evals <= c.initial}
     for method, (initial, evals) in blind.items():
-        click.echo(
+        say(
             f"notice: the first {initial} configurations of {method} are random, and its budget of "
             f"{count(evals, 'evaluation')} ends before it learns anything",
             err=True,
@@ -71,7 +70,7 @@ def say_device(planned: list[PlannedSetup], jobs: int) -> None:
     if names:
         several = len(devices()) if jobs > 1 and any(names) else 1
         turns = f" (--jobs take {several} devices in turn)" if several > 1 else ""
-        click.echo(f"device: {', '.join(name or 'cpu' for name in names)}{turns}")
+        say(f"device: {', '.join(name or 'cpu' for name in names)}{turns}")
 
 
 def warn_of_crowd(planned: list[PlannedSetup], jobs: int) -> None:
@@ -79,7 +78,7 @@ def warn_of_crowd(planned: list[PlannedSetup], jobs: int) -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     together = jobs * max((p.setup.workers for p in planned if p.live), default=0)
     if together > cores:
-        click.echo(
+        say(
             f"notice: {together} evaluations at the same time (--jobs x --workers) on {cores} cores: on a CPU each "
             "takes longer, and live runs are timed by the wall clock",
             err=True,

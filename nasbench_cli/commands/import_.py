@@ -25,6 +25,7 @@ from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import makes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
+from nasbench.cli.streams import say
 from nasbench.results.display.numbers import count
 
 
@@ -91,7 +92,7 @@ def import_nasbench201(file: Path, trust: bool) -> None:
     FILE is NAS-Bench-201-v1_1-096897.pth, or NATS-tss-v1_0-3ffb9.pickle.pbz2.
     """
     if file.is_file():
-        click.echo(
+        say(
             f"reading {file} ({file.stat().st_size / 2**30:.2f} GiB) takes about "
             f"{nasbench201.peak_memory(file) / 2**30:.1f} GiB of memory; this is needed only once"
         )
@@ -167,7 +168,7 @@ def _write_guess(data: Path, spec: Path | None) -> None:
         if made:
             spec.unlink()  # it would stand in the way of the next attempt
         raise UsageError(f"cannot write {spec}: {error.strerror}; --spec names another file to write") from None
-    click.echo(
+    say(
         f"{spec}: {count(guessed.hyperparameters, 'hyper-parameter')}, {count(guessed.metrics, 'metric')}, the "
         f"objective from the column {guessed.objective}; {count(guessed.doubts, 'doubt')} (comments that begin with a "
         "question mark)"
@@ -175,5 +176,5 @@ def _write_guess(data: Path, spec: Path | None) -> None:
     try:
         user_table.read_table(data, spec)
     except UsageError as error:
-        click.echo(f"an import refuses it until it is corrected: {error}")
-    click.echo(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")
+        say(f"an import refuses it until it is corrected: {error}")
+    say(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")

@@ -18,6 +18,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import filled, in_columns, prose, terminal_width
+from nasbench.cli.streams import say
 from nasbench.methods import METHODS, MethodSpec, Problem
 
 
@@ -30,7 +31,7 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     """List methods, benchmarks, suites and executors; with the word parts, the parts of a report made on request."""
     if matrix and kind is not None:
         raise UsageError(f"--matrix lists methods beside benchmarks: leave out {kind}, or --matrix")
-    click.echo(matrix_of_fits(as_json) if matrix else listing(kind, as_json))
+    say(matrix_of_fits(as_json) if matrix else listing(kind, as_json))
 
 
 def listing(kind: str | None, as_json: bool) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import click
-
 from nasbench.cli.engine.failures import kind
+from nasbench.cli.streams import say
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
 from nasbench.results.store.fragment import RunRecord
@@ -31,12 +30,12 @@ def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
         groups.setdefault((not record.failure, setup.method, kind(reason)), []).append((setup, record))
     stopped_first = sorted(groups.items(), key=lambda group: group[0][0])
     for _, group in stopped_first[:MOST_LINES]:
-        click.echo(f"failed: {_told(group)}", err=True)
+        say(f"failed: {_told(group)}", err=True)
     if len(groups) > MOST_LINES:
         left = sum(len(group) for _, group in stopped_first[MOST_LINES:])
-        click.echo(f"… and {count(left, 'more run')}, for {count(len(groups) - MOST_LINES, 'other reason')}", err=True)
+        say(f"… and {count(left, 'more run')}, for {count(len(groups) - MOST_LINES, 'other reason')}", err=True)
     if failures:
-        click.echo(
+        say(
             f"{count(len(failures), 'run')} with failures; when the cause is fixed, give the same command with "
             "--retry-failed",
             err=True,
@@ -57,13 +56,13 @@ def _told(group: list[tuple[Setup, RunRecord]]) -> str:
 def say_left_out(sentences: Iterable[str]) -> None:
     """Prints on standard error which methods are left out, and where."""
     for sentence in sentences:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
 
 
 def say_notices(store: Store) -> None:
     """Prints each notice of a store once on standard error."""
     notices = list(dict.fromkeys(store.notices))
     for notice in notices[:MOST_LINES]:
-        click.echo(f"notice: {notice}", err=True)
+        say(f"notice: {notice}", err=True)
     if len(notices) > MOST_LINES:
-        click.echo(f"… and {count(len(notices) - MOST_LINES, 'more notice')}", err=True)
+        say(f"… and {count(len(notices) - MOST_LINES, 'more notice')}", err=True)

@@ -27,6 +27,7 @@ from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.layout import span, table
+from nasbench.cli.streams import say
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
 
@@ -84,7 +85,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool, f
     if store is not None:
         say_notices(store)
     if as_json:
-        click.echo(json.dumps(_without_nan(facts), indent=2))
+        say(json.dumps(_without_nan(facts), indent=2))
         return
     lines = [("method", "benchmark", "runs", "stored", "CPU time", "GPU time", "each", "from")]
     for entry in facts["setups"]:
@@ -100,13 +101,13 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool, f
                 "the store" if entry["measured"] else "stated",
             )
         )
-    click.echo(table(lines))
+    say(table(lines))
     runs = f"{count(facts['runs'], 'run')}, {facts['stored']:,} of them in {folder}"
     on_gpus = _on_gpu(facts["gpu_seconds"])
     of_a_gpu = f"; on a GPU: {on_gpus}" if on_gpus else ""
-    click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")
-    click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
-    click.echo(
+    say(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")
+    say(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
+    say(
         "Times assume an otherwise idle machine. stated: by the methods and benchmarks themselves, for one core, "
         "and 20 µs per evaluation for the runner; the store: median of its runs, which replaces stated times as runs "
         "finish"

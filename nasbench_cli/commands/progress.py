@@ -9,10 +9,9 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import click
-
 from nasbench.cli.engine.events import Notice, UnderWay, listen
 from nasbench.cli.layout import span
+from nasbench.cli.streams import say, visible
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -117,14 +116,14 @@ class Progress:
             done += f", {self._left(self._seen.done)}"
         elif self._done:
             done += f", about {span((self._said - self._begun) * (self._total - self._done) / self._done)} left"
-        click.echo("\n".join([done, *self._seen.lines]), err=True)
+        say("\n".join([done, *self._seen.lines]), err=True)
 
     def _view(self) -> Group:
         from rich.console import Group
         from rich.text import Text
 
         assert self._bar
-        return Group(self._bar, *(Text(line) for line in self._seen.lines))
+        return Group(self._bar, *(Text(visible(line)) for line in self._seen.lines))
 
 
 def show_notices() -> None:
@@ -135,6 +134,6 @@ def show_notices() -> None:
         line = f"{notice.about}: {notice.text}"
         if line not in shown:
             shown.add(line)
-            click.echo(line, err=True)
+            say(line, err=True)
 
     listen(show)

@@ -15,6 +15,7 @@ from nasbench.cli.engine.archives import embedded, opened_stores, with_own_basel
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.cli.engine.sources import current_sources
+from nasbench.cli.streams import say
 from nasbench.results import StoreError
 from nasbench.results.display.numbers import count
 from nasbench.results.scores import names as scores
@@ -120,14 +121,14 @@ def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
         for store in opened:
             say_notices(store)  # about files that were set aside, perhaps all of them
         raise
-    click.echo(written.styled)
+    say(written.styled)
     for store in opened:
         say_notices(store)
     page = f"; open {out / 'index.html'}" if "html" in request.formats else ""
-    click.echo(f"{count(len(written.files), 'file')} in {out}{page}")
+    say(f"{count(len(written.files), 'file')} in {out}{page}")
     if request.paper is not None:
-        click.echo(f"for a paper: {request.paper / 'paper.md'} lists the files")
+        say(f"for a paper: {request.paper / 'paper.md'} lists the files")
     if request.ioh is not None:
-        click.echo(f"for IOHanalyzer: {request.ioh}")
+        say(f"for IOHanalyzer: {request.ioh}")
     if request.optuna is not None:
-        click.echo(f"for Optuna: {request.optuna}; `optuna-dashboard {request.optuna}` shows it")
+        say(f"for Optuna: {request.optuna}; `optuna-dashboard {request.optuna}` shows it")

@@ -39,6 +39,7 @@ from nasbench.cli.engine.suites import Shard, method_label
 from nasbench.cli.engine.under_way import look
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import span
+from nasbench.cli.streams import say
 from nasbench.results.display.numbers import count
 
 _WORTH_SAYING = 30.0  # seconds
@@ -153,21 +154,21 @@ def compute(session: Session, executor: Executor, folder: Path, of_suite: bool, 
     if computed:
         fast = evaluations > 10 * seconds
         rate = f"{evaluations / seconds:,.0f}/s" if fast else f"{seconds / max(evaluations, 1):.1f} s each"
-        click.echo(
+        say(
             f"{count(computed, 'run')} computed, {count(evaluations, 'evaluation')} in {seconds:.1f} s ({rate}), "
             f"stored in {folder}"
         )
     if computed and not evaluations:
         why = "the budget is too small for one, or every run failed"
-        click.echo(f"notice: none of these runs has an evaluation: {why}", err=True)
+        say(f"notice: none of these runs has an evaluation: {why}", err=True)
     say_notices(session.store)
     failures, absent = session.outcome()
     say_failures([(p.setup, record) for p, record in failures])
     if todo and not computed and not absent:
-        click.echo("these runs are stored already: by another command, or by a process of this one that died after it")
+        say("these runs are stored already: by another command, or by a process of this one that died after it")
     if absent:
         are, without = "is" if absent == 1 else "are", ", without --anew" if session.anew else ""
-        click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again{without}", err=True)
+        say(f"{count(absent, 'run')} {are} still missing: give the same command again{without}", err=True)
     say_left_out(session.left_out)
     return bool(failures or absent)
 
@@ -179,9 +180,9 @@ def _say_plan(requested: list[tuple[PlannedSetup, list[int]]]) -> None:
         for p, seeds in requested:
             cached = len(p.seeds) - len(seeds)
             state = "(cached)" if not seeds else f"{cached} (cached), {len(seeds)} to run" if cached else "to run"
-            click.echo(f"{p.setup.title}: {count(len(p.seeds), 'run')}, {state}")
+            say(f"{p.setup.title}: {count(len(p.seeds), 'run')}, {state}")
     state = f"{wanted - todo:,} (cached), {todo:,} to run" if todo else "all (cached)"
-    click.echo(f"{count(wanted, 'run')} in {count(len(requested), 'setup')}: {state}")
+    say(f"{count(wanted, 'run')} in {count(len(requested), 'setup')}: {state}")
 
 
 def _say_cost(missing: list[tuple[PlannedSetup, list[int]]], jobs: int, costs: Costs, of_suite: bool) -> None:
@@ -199,4 +200,4 @@ def _say_cost(missing: list[tuple[PlannedSetup, list[int]]], jobs: int, costs: C
         trained = any(p.live for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
         hint = "; --without NAME leaves a method out" if of_suite and len(seconds) > 1 else ""
-        click.echo(f"estimated: {span(total)} with {cores} on an otherwise idle machine ({methods}){hint}")
+        say(f"estimated: {span(total)} with {cores} on an otherwise idle machine ({methods}){hint}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import numpy as np
 
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.surrogate import yahpo
 from nasbench.benchmarks.surrogate.scenarios import Scenario
 from nasbench.benchmarks.tabular import EMBEDDED, added, imported
+from nasbench.cli.streams import say
 from nasbench.methods import METHODS
 from nasbench.results.display.numbers import count
 
@@ -24,7 +24,7 @@ def save_table(table: imported.TableData) -> None:
     before = _checksum_before(table.name)
     folder = imported.save(table)
     objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])
-    click.echo(
+    say(
         f"{table.name}: {int(known.any(axis=1).sum()):,} of {count(table.space.size, 'configuration')}, up to "
         f"{count(int(known.sum(axis=1).max()), 'repetition')}; minimises {table.metrics[0].name}, from "
         f"{np.nanmin(objective):.6g} to {np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench "
@@ -32,31 +32,31 @@ def save_table(table: imported.TableData) -> None:
     )
     if table.left_out:
         trainings = count(table.left_out, "training")
-        click.echo(
+        say(
             f"notice: {trainings} without a value of {table.metrics[0].name} left out: an evaluation draws from the "
             "other repetitions",
             err=True,
         )
     if out := table.levels_left_out:
         named = ", ".join(map(str, out[:5])) + ", …" * (len(out) > 5)
-        click.echo(
+        say(
             f"notice: the table has no level at {table.counted[0]} {named}: not every training with a value of "
             f"{table.metrics[0].name} has one there",
             err=True,
         )
     if before not in ("", imported.open_imported(table.name).checksum):
-        click.echo(f"notice: it replaces an earlier {table.name}: runs on that table are stale now", err=True)
+        say(f"notice: it replaces an earlier {table.name}: runs on that table are stale now", err=True)
 
 
 def save_columns(name: str, new: added.Columns) -> None:
     """Adds metrics to a table, and says so."""
     folder = added.save(name, new)
     known = int(np.isfinite(new.values).any(axis=1).sum())
-    click.echo(
+    say(
         f"{name}: {count(len(new.metrics), 'metric')} for {known:,} of {count(len(new.values), 'configuration')}, "
         f"{new.metrics[0].name} to {new.metrics[-1].name}; kept in {folder} until you delete it"
     )
-    click.echo(f"notice: runs on {name} without these metrics are stale now", err=True)
+    say(f"notice: runs on {name} without these metrics are stale now", err=True)
 
 
 def save_scenario(scenario: Scenario, folder: Path, every: bool = False) -> None:
@@ -70,7 +70,7 @@ def save_scenario(scenario: Scenario, folder: Path, every: bool = False) -> None
     """
     place = yahpo.import_scenario(scenario, folder, every)
     names = [f"{scenario.prefix}{task}" for task in yahpo.tasks(scenario)]
-    click.echo(
+    say(
         f"{count(len(names), 'benchmark')}, {names[0]} to {names[-1]}; values come from a surrogate; kept in {place} "
         f"until you delete it; `nasbench show {names[0]}` says more"
     )

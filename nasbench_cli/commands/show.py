@@ -23,6 +23,7 @@ from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.suites import suite_files
 from nasbench.cli.layout import filled, in_columns, prose, terminal_width
+from nasbench.cli.streams import say
 from nasbench.methods import METHODS, Method, MethodSpec
 from nasbench.results.display.numbers import count
 
@@ -37,7 +38,7 @@ def show(name: str) -> None:
 
     `nasbench show-run` shows one run of a store.
     """
-    click.echo(described(name))
+    say(described(name))
 
 
 def described(name: str) -> str:

@@ -12,6 +12,7 @@ from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.suites import method_label
+from nasbench.cli.streams import say
 from nasbench.results import Store
 
 
@@ -54,8 +55,8 @@ def show_run(
             from nasbench.results.report.page import single
 
             write_single(page, single.write(opened, runs).encode())
-        click.echo(describe(opened, runs))
+        say(describe(opened, runs))
     finally:
         say_notices(opened)  # such as of a damaged file that was set aside, perhaps with this run
     for path in filter(None, (svg, page)):
-        click.echo(f"written: {path}")
+        say(f"written: {path}")

@@ -20,6 +20,7 @@ from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.engine.under_way import described
 from nasbench.cli.layout import span, table
+from nasbench.cli.streams import say
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
 from nasbench.results.sources import changed
@@ -65,8 +66,8 @@ def follow(store: Store, pause: Callable[[float], object] = sleep, clock: Callab
         rate = (done - first) / seconds if seconds > 0 else 0.0
         left = f"; about {span((asked - done) / rate)} left" if rate > 0 and done < asked else ""
         click.clear()
-        click.echo(f"{done:,} of {count(asked, 'run')}{' (partial)' if done < asked else ''}{left}\n")
-        click.echo(under_way(store, setups))
+        say(f"{done:,} of {count(asked, 'run')}{' (partial)' if done < asked else ''}{left}\n")
+        say(under_way(store, setups))
         say_notices(store)
         if done >= asked:
             return
@@ -94,7 +95,7 @@ def print_status(folder: Path, as_json: bool) -> None:
     store.notices += changed([f for f in store.fragments() if f.setup.id in current], current_sources())
     if as_json:
         facts = {"setups": [_facts(c) for c in setups], "contents": digest, "notices": store.notices}
-        click.echo(json.dumps(facts, indent=2))
+        say(json.dumps(facts, indent=2))
         return
     rows = [("method", "benchmark", "constraint", "protocol", "runs", "state")]
     for c in setups:
@@ -104,10 +105,10 @@ def print_status(folder: Path, as_json: bool) -> None:
         state = f"{c.state} ({', '.join(details)})" if details else c.state
         runs = f"{len(c.stored)}/{len(c.asked)}"
         rows.append((c.setup.method, c.setup.bench, c.setup.constraint, c.setup.protocol, runs, state))
-    click.echo(table(rows))
+    say(table(rows))
     counts = Counter(c.state for c in setups)
     states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing requested"
-    click.echo(f"\n{count(len(setups), 'setup')}: {states}; contents sha256:{digest}")
+    say(f"\n{count(len(setups), 'setup')}: {states}; contents sha256:{digest}")
     say_notices(store)
     say_failures([(c.setup, run) for c in setups for run in c.failed])
     _say_finish(setups, folder)
@@ -124,9 +125,9 @@ def _say_finish(setups: list[SetupStatus], folder: Path) -> None:
     """Prints the recorded commands that compute missing and stale runs."""
     commands = dict.fromkeys(command for c in setups for command in c.commands)
     if commands:
-        click.echo("To finish it:")
+        say("To finish it:")
     store = shlex.quote(str(folder))
     for command in commands:  # nasbench.run(…) was called from Python
-        click.echo(f"  {command} {'--store' if command.startswith('nasbench ') else 'with store'} {store}")
+        say(f"  {command} {'--store' if command.startswith('nasbench ') else 'with store'} {store}")
     if any(c.stale and not c.commands for c in setups):
-        click.echo("Some stale runs belong to no recorded command; they are replaced when they are requested again.")
+        say("Some stale runs belong to no recorded command; they are replaced when they are requested again.")

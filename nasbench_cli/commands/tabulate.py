@@ -19,6 +19,7 @@ from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.tabulate import Begun, Drawn, Evaluated, Event, Incomplete, Written
 from nasbench.cli.engine.tabulate import tabulate as made
 from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.cli.streams import say
 from nasbench.results.display.numbers import count
 
 
@@ -77,17 +78,17 @@ def _show(events: Iterable[Event], out: Path) -> bool:
         for event in events:
             match event:
                 case Drawn(name, configurations, classes):
-                    click.echo(f"{name}: {count(configurations, 'configuration')}, of which {classes:,} differ")
+                    say(f"{name}: {count(configurations, 'configuration')}, of which {classes:,} differ")
                 case Begun(evaluations, missing, shard):
                     whose = "" if shard is None else f" of shard {shard.number}/{shard.count}"
                     cached = f"{evaluations - missing:,} (cached), {missing:,} to run"
-                    click.echo(f"{count(evaluations, 'evaluation')}{whose}, {cached}")
+                    say(f"{count(evaluations, 'evaluation')}{whose}, {cached}")
                     progress = shown.enter_context(Progress(missing, "evaluations"))
                 case Evaluated():
                     progress.advance(1)
                 case Incomplete(lacking, failed):
                     shown.close()
-                    click.echo(
+                    say(
                         f"{count(lacking, 'evaluation')} of other shards {'is' if lacking == 1 else 'are'} missing: "
                         f"put their files ({out}.*-of-*.jsonl) beside this one, and give the command again"
                     )
@@ -102,9 +103,9 @@ def _show_table(table: Written, out: Path) -> None:
     for status, reasons in table.left_out.items():
         again = "; the same command tries them again" if status == "failed" else ""
         number = count(len(reasons), "evaluation")
-        click.echo(f"{number} {status}, and left out; the first: {reasons[0]}{again}", err=True)
+        say(f"{number} {status}, and left out; the first: {reasons[0]}{again}", err=True)
     if not table.rows:
-        click.echo(f"no evaluation succeeded: {out}.csv has no rows", err=True)
+        say(f"no evaluation succeeded: {out}.csv has no rows", err=True)
         return
     command = shlex.join(["nasbench", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"])
-    click.echo(f"{count(table.rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")
+    say(f"{count(table.rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")

@@ -6,7 +6,6 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-import click
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
@@ -14,6 +13,7 @@ from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.engine.runner import run
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
+from nasbench.cli.streams import say
 from nasbench.methods import MethodSpec
 from nasbench.results import Setting, Setup
 
@@ -54,7 +54,7 @@ def main(sizes: Sizes) -> None:
             count = len(run(setup, seed, spec, benchmark, ()))
             times.append((perf_counter() - begin) / count)
         rows.append((f"{workers} workers, runner alone", f"{count:,}", f"{1e6 * median(times[1:]):.1f}"))
-    click.echo("\n" + table(rows))
+    say("\n" + table(rows))
 
 
 def _setup(benchmark: Benchmark, spec: MethodSpec, evals: int, workers: int) -> Setup:

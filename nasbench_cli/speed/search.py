@@ -6,7 +6,6 @@ from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
-import click
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -17,6 +16,7 @@ from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
+from nasbench.cli.streams import say
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
 from nasbench.methods.oneshot.settings import KERNELS
@@ -44,12 +44,12 @@ def main(space: Searchable, pair: tuple[LabelledImages, LabelledImages], sizes: 
     rows.append(("a pass", f"{1000 * passes:.0f}", "1", ""))
     for name, (seconds, expected) in steps.items():
         rows.append((name, f"{1000 * seconds:.0f}", f"{seconds / passes:.2f}", expected))
-    click.echo(table(rows) + "\n")
+    say(table(rows) + "\n")
     rows = [(f"a pass, {_ALIVE} operations alive an edge", "every ms", "skip ms", "ratio", "every MiB", "skip MiB")]
     for grown, name in ((False, "3 x 3 supernet"), (True, "supernet of three kernel sizes and depths")):
         whole = _supernet(space, generator, grown)
         rows.append((name, *_skipping(whole, _sparse(grown, generator), pair[0], sizes.repeats)))
-    click.echo(table(rows) + "\n")
+    say(table(rows) + "\n")
 
 
 def _steps(

@@ -17,7 +17,6 @@ from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +38,7 @@ from nasbench.cli.layout import table
 from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed
 from nasbench.cli.speed.sizes import USUAL, Sizes
+from nasbench.cli.streams import say
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.results import Store
 
@@ -64,15 +64,15 @@ def main(sizes: Sizes = USUAL) -> None:
         try:
             training_speed.main(sizes)
         except UsageError as error:
-            click.echo(f"No training: {error}")
+            say(f"No training: {error}")
     else:
-        click.echo(f"No training: PyTorch is not installed ({with_extra('live')}).")
+        say(f"No training: PyTorch is not installed ({with_extra('live')}).")
     report_speed(sizes)
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench", *arguments]
         seconds = timed(partial(subprocess.run, command, check=True, capture_output=True), sizes)
-        click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
-    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {peak_memory(sizes)} MB")
+        say(f"nasbench {arguments[0]}: {seconds:.2f} s")
+    say(f"peak memory of a run on the largest table (hpolib-slice): {peak_memory(sizes)} MB")
 
 
 def run_speed(sizes: Sizes) -> None:
@@ -92,10 +92,10 @@ def run_speed(sizes: Sizes) -> None:
         ratio = f"{speed / peer:,.0f}x" if peer is not None else "-"
         label = f"{method}, {constraint}, {workers} worker{'s' if workers > 1 else ''}, runner and store"
         rows.append((label, f"{speed:,.0f}", f"{1e6 / speed:.1f}", ratio))
-    click.echo(f"{_BENCH}, runs of {sizes.evaluations} evaluations, one core, median of {sizes.repeats}")
-    click.echo(table(rows))
+    say(f"{_BENCH}, runs of {sizes.evaluations} evaluations, one core, median of {sizes.repeats}")
+    say(table(rows))
     if peer is None:
-        click.echo(f"No peer: Optuna is not installed ({with_extra('peers')}).")
+        say(f"No peer: Optuna is not installed ({with_extra('peers')}).")
 
 
 def _ours(method: str, constraint: str, workers: int, sizes: Sizes) -> float:
@@ -147,15 +147,15 @@ def suggestion_speed(sizes: Sizes) -> None:
     for name, found in times.items():
         ratio = f"{times['optuna-tpe'][common] / found[common]:.1f}x" if peers else "-"
         rows.append((name, *(f"{1e3 * found[n]:.3f}" if n in found else "-" for n in counts), ratio))
-    click.echo("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
-    click.echo(table(rows) + "\n")
+    say("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
+    say(table(rows) + "\n")
     later = sizes.fewer_observations
     rows = [("ms per suggestion, bookkeeping included", *map(str, later))]
     for name in ("smbo", "mcts", "evolution"):
         found = _suggestion_times(name, later, _BENCH, (), sizes)
         rows.append((name, *(f"{1e3 * found[n]:.3f}" for n in later)))
-    click.echo(f"{_BENCH}, one core; columns: observations")
-    click.echo(table(rows) + "\n")
+    say(f"{_BENCH}, one core; columns: observations")
+    say(table(rows) + "\n")
 
 
 def language_speed(sizes: Sizes) -> None:
@@ -166,7 +166,7 @@ def language_speed(sizes: Sizes) -> None:
     kept = timed(lambda: [program.sample(rng) for _ in range(many)], sizes) / many
     anew = timed(lambda: [Program(figure_4).sample(rng) for _ in range(few)], sizes) / few
     counted = timed(lambda: count(Program(figure_4)), sizes)
-    click.echo(
+    say(
         f"search-space language, figure 4: {1e6 * kept:.1f} µs per sample, {anew / kept:.0f}x as fast as building the "
         f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
     )
@@ -192,17 +192,17 @@ def distance_speed(sizes: Sizes) -> None:
     many = [encoded(graph) for graph in networks(20, sizes.matrix)]
     begin = perf_counter()
     distances(many)
-    click.echo(table(rows))
-    click.echo(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.2f} s\n")
+    say(table(rows))
+    say(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.2f} s\n")
     counts = tuple(n for n in sizes.observations if n <= _MOST_NASBOT) or sizes.observations[:1]
     asked: list[tuple[str, ...]] = [("ms per suggestion of nasbot; observations", *map(str, counts))]
     for bench, kind in ((_BENCH, "listed"), ("hpolib-naval", "product kernel"), ("synthetic-cnn", "free networks")):
-        click.echo(f"measures nasbot on {bench}, {kind}: minutes", err=True)
+        say(f"measures nasbot on {bench}, {kind}: minutes", err=True)
         with _clocked(candidates, "to_all") as in_distances:
             found, needed = _times_by([perf_counter, in_distances], "nasbot", counts, bench, (), sizes)
         asked.append((f"{bench}, {kind}", *(f"{1e3 * found[n]:.0f}" for n in counts)))
         asked.append(("  of that OTMANN distances", *(f"{1e3 * needed[n]:.0f}" for n in counts)))
-    click.echo(table(asked) + "\n")
+    say(table(asked) + "\n")
 
 
 @contextmanager
@@ -318,7 +318,7 @@ def report_speed(sizes: Sizes) -> None:
         begin = perf_counter()
         rows = len(pd.read_parquet(store.folder))
         reading = perf_counter() - begin
-        click.echo(
+        say(
             f"report: {rows:,} rows in {seconds:.1f} s, {seconds / reading:.1f} times the {reading:.1f} s in which "
             "pandas reads them"
         )

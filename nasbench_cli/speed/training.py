@@ -6,7 +6,6 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TypeAlias
 
-import click
 import numpy as np
 
 from nasbench.benchmarks import UsageError
@@ -16,6 +15,7 @@ from nasbench.benchmarks.spaces.trainable.trainable import ProgramSpace
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
+from nasbench.cli.streams import say
 
 
 def main(sizes: Sizes) -> None:
@@ -43,8 +43,8 @@ def main(sizes: Sizes) -> None:
         ("ms per step: fused cells, beside an operation per edge", *_pair(_steps, benchmark, chosen, sizes)),
     ]
     measured = f"{sizes.architectures} random architectures, {where}, median of {sizes.trainings}"
-    click.echo(f"{benchmark.name}{rest}, {measured}")
-    click.echo(table(rows) + "\n")
+    say(f"{benchmark.name}{rest}, {measured}")
+    say(table(rows) + "\n")
     _searches(benchmark, where, sizes)
 
 
@@ -56,7 +56,7 @@ def _searches(benchmark: ImageBenchmark, where: str, sizes: Sizes) -> None:
     data, halves = benchmark.resident(), np.random.default_rng(0)
     batch = sizes.batch or space.batch
     train, val = (next(data.batches(batch, None, halves)) for _ in range(2))
-    click.echo(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {batch}, {where}")
+    say(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {batch}, {where}")
     search_speed.main(space, (train, val), sizes)
 
 

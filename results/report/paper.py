@@ -12,7 +12,7 @@ from nasbench.results.parts import answer, baseline, pairs, questions, settings,
 from nasbench.results.parts.citation import commands, protocol, tests
 from nasbench.results.parts.part import Subject
 from nasbench.results.report.files import slug
-from nasbench.results.report.text import without_tags
+from nasbench.results.report.text import inert
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.targets import known
 
@@ -164,4 +164,4 @@ def _overview(subject: Subject, facts: str, command: str, items: list[_Item]) ->
         *(f"    {command}" for command in commands(subject)),
         "",
     ]
-    return without_tags("\n".join(lines))
+    return inert("\n".join(lines))

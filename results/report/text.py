@@ -59,7 +59,7 @@ def _brief(table: Table, files: Iterable[str], short: Mapping[str, str]) -> str:
 
 
 def markdown(title: str, headline: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
-    """The report as Markdown: every table with its notes; names, units and reasons that look like HTML stay text."""
+    """The report as Markdown: every table with its notes; names, units and reasons stay text."""
     texts = [f"# {title}", *filter(None, [headline])]
     for i, part in enumerate(parts):
         texts += [f"## {part.title}", part.intro] if part.intro else []
@@ -68,9 +68,10 @@ def markdown(title: str, headline: str, warnings: Sequence[str], parts: Sequence
             texts += [f"## {table.title}", table.markdown(), " ".join(filter(None, (marks, table.note)))]
         texts += part.sentences
         texts += [f"**{warning}.**" for warning in warnings] if i == 0 else []
-    return without_tags("\n\n".join(texts)) + "\n"
+    return inert("\n\n".join(texts)) + "\n"
 
 
-def without_tags(text: str) -> str:
-    """Markdown without HTML: every `<` that could begin a tag is escaped."""
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+def inert(text: str) -> str:
+    """Markdown without HTML, links and pictures: every `<` that could begin a tag, and every `]` that could end the
+    text of a link, stands for itself."""
+    return re.sub(r"\](?=[(\[:])", "&#93;", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text))

@@ -12,6 +12,7 @@ as finished when the first of them was.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -26,11 +27,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
+from nasbench.results.store.decoding import decoded
 from nasbench.results.store.fragment import Fragment, RunRecord
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setting, Setup
@@ -39,8 +40,8 @@ VERSION = 1
 FACTS, STEPS, BITS, FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet", "feasible"
 OF_LEVELS = ("level", "spent")
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_MOST_BYTES = 1 << 28  # of all members, unpacked; those that come with the project have 8 MiB at most
-_MOST_ROWS = 10_000_000  # of a run
+_MOST_FACTS, _MOST_BYTES = 24 << 20, 64 << 20  # of the facts and of other members; those of the project's have 6 MiB
+_MOST_ROWS = 1 << 24  # of all runs, each counted as long as the longest of its protocol; the project's have 4,352,000
 _CONTROL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01][0-9a-f]|u007f|u00[89][0-9a-f])")  # in JSON
 
 _DAMAGE = (
@@ -91,17 +92,13 @@ class Archive(Store):
         super().__init__(path)
         self._name = name or str(path)
         try:
-            with zipfile.ZipFile(path) as file:
-                if sum(member.file_size for member in file.infolist()) > _MOST_BYTES:
-                    raise StoreError(
-                        f"{path} would unpack to more than {_MOST_BYTES >> 20} MiB: no archive is so large"
-                    )
+            with zipfile.ZipFile(io.BytesIO(_packed(path))) as file:
                 if any(member.compress_type not in _COMPRESSIONS for member in file.infolist()):
                     raise ValueError("a compression that archives do not have")
-                facts = json.loads(file.read(FACTS))
+                facts = json.loads(_unpacked(path, file, FACTS))
                 if facts["archive"] > VERSION or facts["schema"] > SCHEMA_VERSION:
                     raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
-                steps, feasible = (file.read(name) for name in (STEPS, BITS))
+                steps, feasible = (_unpacked(path, file, name) for name in (STEPS, BITS))
             if facts["digests"] != [disk.digest(steps), disk.digest(feasible)]:
                 raise StoreError(f"{path} is damaged: its rows do not match their digests")
             self.contents: str = facts["contents"]
@@ -116,9 +113,11 @@ class Archive(Store):
             if not self._fragments:
                 raise StoreError(f"{path} holds no runs")
             check_versions(path, [f.setup for f in self._fragments])
+            check_rows(path, self._fragments)
             self.protocols = sorted({f.setup.protocol for f in self._fragments})
             """Budgets and workers of all its runs, as text."""
             self._members = steps, feasible
+            self._runs = sum(len(f.runs) for f in self._fragments)
         except _DAMAGE as error:
             raise StoreError(f"{path} is no archive of nasbench ({type(error).__name__}: {error})") from None
 
@@ -165,13 +164,16 @@ class Archive(Store):
     @cached_property
     def _steps(self) -> tuple[Columns, NDArray[np.intp]]:
         """The kept rows, and where those of each run begin, with their end."""
-        table = pq.read_table(pa.BufferReader(self._members[0]))
+        table = decoded(self._members[0])
         columns = {name: table[name].to_numpy() for name in table.column_names}
         return columns, np.searchsorted(columns["run"], np.arange(len(self._bits) + 1))
 
     @cached_property
     def _bits(self) -> list[bytes]:
-        bits: list[bytes] = pq.read_table(pa.BufferReader(self._members[1]))[FEASIBLE].to_pylist()
+        table = decoded(self._members[1])
+        if len(table) != self._runs:
+            raise ValueError("their numbers differ")
+        bits: list[bytes] = table[FEASIBLE].to_pylist()
         return bits
 
     def rows(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
@@ -180,13 +182,13 @@ class Archive(Store):
         Raises StoreError for a column that archives do not keep, and for rows that do not fit the facts.
         """
         try:
-            return self._unpacked(fragment, names)
+            return self._rows(fragment, names)
         except _DAMAGE as error:
             raise StoreError(
                 f"{self.folder} is damaged: its rows do not fit its facts ({type(error).__name__}: {error})"
             ) from None
 
-    def _unpacked(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
+    def _rows(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
         steps, starts = self._steps
         lengths = np.array([run.rows for run in fragment.runs])
         runs = slice(fragment.number, fragment.number + len(lengths))
@@ -243,7 +245,7 @@ def _record(facts: dict[str, Any]) -> RunRecord:
     run = RunRecord(**facts)
     counts = (run.seed, run.rows, run.failed_evaluations, run.refused)
     texts = (run.failure, run.first_reason, run.began, run.ended, run.log)
-    if not all(type(n) is int and n >= 0 for n in counts) or run.rows > _MOST_ROWS:
+    if not all(type(n) is int and n >= 0 for n in counts):
         raise ValueError(f"a run with the seed {run.seed!r} and {run.rows!r} rows")
     if not all(isinstance(text, str) for text in texts):
         raise TypeError(f"the run with the seed {run.seed} says something else than text")
@@ -267,6 +269,44 @@ def _wishes(facts: dict[str, Any]) -> dict[str, Any]:
 def has_control_characters(value: Any) -> bool:
     """Whether a text in a JSON value has a control character, such as a line's end."""
     return bool(_CONTROL.search(json.dumps(value)))
+
+
+def _packed(path: Path) -> bytes:
+    """The bytes of an archive. Raises StoreError for a file that is too large for one."""
+    if path.stat().st_size > 3 * _MOST_BYTES:
+        raise _too_large(path, 3 * _MOST_BYTES)
+    return disk.read(path)
+
+
+def _unpacked(path: Path, file: zipfile.ZipFile, name: str) -> bytes:
+    """A member of an archive. Raises StoreError if it is too large; what it states of its size is not believed."""
+    with file.open(name) as member:
+        content = member.read(_most(name) + 1)
+    check_member(path, name, content)
+    return content
+
+
+def check_member(path: Path, name: str, content: bytes) -> None:
+    """Raises StoreError if a member is more than archives may hold."""
+    if len(content) > _most(name):
+        raise _too_large(path, _most(name), f": {name}")
+
+
+def _most(name: str) -> int:
+    return _MOST_FACTS if name == FACTS else _MOST_BYTES
+
+
+def _too_large(path: Path, most: int, what: str = "") -> StoreError:
+    return StoreError(f"{path} unpacks to more than {most >> 20} MiB{what}, and no archive is so large")
+
+
+def check_rows(path: Path, fragments: Iterable[Fragment]) -> None:
+    """Raises StoreError for more rows than reports can hold, which keep the runs of a protocol in a rectangle."""
+    runs: dict[str, list[int]] = {}
+    for f in fragments:
+        runs.setdefault(f.setup.protocol, []).extend(run.rows for run in f.runs)
+    if sum(len(rows) * max(rows) for rows in runs.values()) > _MOST_ROWS:
+        raise StoreError(f"{path} unpacks to more than {_MOST_ROWS:,} rows, and no archive has so many")
 
 
 def check_versions(path: Path, setups: Iterable[Setup]) -> None:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
+from nasbench.results.store.decoding import decoded
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, are_refused, schema, tells_of, to_table
 
 _KEY = b"nasbench"
@@ -91,7 +92,7 @@ class Fragment:
     def table(self, columns: list[str] | None = None) -> pa.Table:
         """The rows, optionally of some columns only. Raises Torn if the bytes do not match their checksums."""
         with _torn_if_invalid("unreadable rows"):
-            return pq.ParquetFile(self.path, page_checksum_verification=True).read(columns)
+            return decoded(self.path, columns)
 
     def whole(self, columns: list[str]) -> pa.Table:
         """The rows, in some columns, of evaluations at the highest level of the fidelity.
@@ -221,7 +222,7 @@ def read_log(path: Path, digest: str) -> pa.Table:
     """A search log. Raises Torn if it is damaged or its digest differs."""
     content = log_bytes(path, digest)
     with _torn_if_invalid("not a readable search log"):
-        return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+        return decoded(content)
 
 
 def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], provenance: dict[str, Any]) -> None:

@@ -94,7 +94,7 @@ class Journal:
         self._digest = lines[-1].digest if lines else ""
         if b"\n" in rest or _is_whole(rest):
             damaged = self._path.with_suffix(".damaged")
-            before = damaged.read_bytes() if damaged.exists() else b""
+            before = disk.read(damaged) if damaged.exists() else b""
             disk.write(damaged, before + rest)
             self.damage = (
                 f"{self._path} is damaged after {len(self.records)} evaluations: these are used, and what follows is "

@@ -26,6 +26,8 @@ from nasbench.results.store.archive import (
     VERSION,
     ArchivedFragment,
     Columns,
+    check_member,
+    check_rows,
     check_versions,
     has_control_characters,
 )
@@ -44,7 +46,7 @@ def pack(store: Store, path: Path) -> int:
     """Writes an archive of a store, atomically; returns its bytes.
 
     Raises StoreError if the store holds no run, runs with several objectives or of an earlier schema, several versions
-    of a method, a run twice, or a name with a control character.
+    of a method, a run twice, a name with a control character, or more than archives may hold.
     """
     fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
     if not fragments:
@@ -54,6 +56,7 @@ def pack(store: Store, path: Path) -> int:
     if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
         raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
     check_versions(store.folder, [f.setup for f in fragments])
+    check_rows(store.folder, fragments)
     runs = [(f.setup.id, seed) for f in fragments for seed in f.seeds]
     if len(set(runs)) < len(runs):
         raise StoreError(f"{store.folder} has a run twice, which an interrupted command left: give that command again")
@@ -85,10 +88,10 @@ def pack(store: Store, path: Path) -> int:
     }
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as file:
-        text = zipfile.ZipInfo(FACTS, _MOMENT)
-        file.writestr(text, json.dumps(facts), zipfile.ZIP_DEFLATED, 9)
-        for name, member in zip((STEPS, BITS), members, strict=True):
-            file.writestr(zipfile.ZipInfo(name, _MOMENT), member)  # Parquet is compressed
+        for name, member in {FACTS: json.dumps(facts).encode(), STEPS: members[0], BITS: members[1]}.items():
+            check_member(path, name, member)
+            kind = zipfile.ZIP_DEFLATED if name == FACTS else zipfile.ZIP_STORED  # Parquet is compressed
+            file.writestr(zipfile.ZipInfo(name, _MOMENT), member, kind, 9)
     disk.write(path, memoryview(content.getvalue()))
     return content.tell()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from nasbench.benchmarks import BenchmarkSpec, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
-from nasbench.benchmarks.images.datasets import Dataset, Split, loaded, reduced
+from nasbench.benchmarks.images.datasets import SPLITS, Dataset, Split, loaded, reduced
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.combinators import siso_sequential
@@ -345,19 +346,32 @@ def test_the_checksum_of_a_third_partys_space_changes_with_its_choices_and_its_c
     assert len(found) == 3
 
 
+SPLIT = Split(np.zeros((5, 8, 8, 1), np.uint8), np.array([0, 1, 2, 1, 0]))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"counts": {"train": 99, "val": 5, "test": 5}}, "train of theirs has images of shape .* and it states"),
         ({"side": 16}, "has images of shape"),
         ({"classes": 2}, "train of theirs needs 5 labels from 0 to 1"),
+        ({"counts": {"train": 5, "val": 0, "test": 5}}, "theirs has no images in val, and needs some in each of train"),
+        ({"counts": {"train": 5, "val": 5}}, "theirs has no images in test"),
+        ({"load": lambda: {"train": SPLIT, "val": SPLIT}}, "theirs has no images in test"),
+        (
+            {"load": lambda: dict.fromkeys(SPLITS, SPLIT._replace(labels=SPLIT.labels[:4]))},
+            "has labels of shape .4,. and",
+        ),
+        *(
+            ({"load": partial(dict.fromkeys, SPLITS, SPLIT._replace(labels=SPLIT.labels.astype(kind)))}, f"type {kind}")
+            for kind in ("float64", "int32", "uint8", "object")
+        ),
         ({}, ""),
     ],
 )
 def test_images_are_what_their_data_set_states(change: dict[str, Any], said: str) -> None:
-    split = Split(np.zeros((5, 8, 8, 1), np.uint8), np.array([0, 1, 2, 1, 0]))
-    facts = {"counts": dict.fromkeys(("train", "val", "test"), 5), "side": 8, "channels": 1, "classes": 3} | change
-    theirs = replace(digits.DIGITS, name="theirs", load=lambda: dict.fromkeys(("train", "val", "test"), split), **facts)
+    facts = {"counts": dict.fromkeys(SPLITS, 5), "side": 8, "channels": 1, "classes": 3} | change
+    theirs = replace(digits.DIGITS, name="theirs", **({"load": lambda: dict.fromkeys(SPLITS, SPLIT)} | facts))
     if not said:
         assert len(loaded(theirs)) == 3
         return

@@ -272,3 +272,23 @@ def test_what_cannot_be_fetched_is_said_before_anything_is(
     refused = nasbench("data", "fetch", "nas-bench-mr", "digits")
     assert (refused.code, refused.out) == (2, "")
     assert "there is nothing to fetch or verify" in refused.err
+
+
+def test_the_bytes_that_are_parsed_are_those_that_were_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path))
+    path, counts = tmp_path / "few.npz", {"train": 3, "val": 2, "test": 1}
+    images = {f"{split}_images": np.full((count, 28, 28), 7, np.uint8) for split, count in counts.items()}
+    labels = {f"{split}_labels": np.ones((count, 1), np.uint8) for split, count in counts.items()}
+    np.savez(path, **images, **labels)
+    data = medmnist.DataFile("medmnist-few", path.name, "", hashlib.md5(path.read_bytes()).hexdigest())
+    read = medmnist.content_of
+
+    def exchanged(path: Path, most: int, why: str) -> bytes:
+        content = read(path, most, why)
+        path.write_bytes(b"another file, which nobody has checked")
+        return content
+
+    monkeypatch.setattr(medmnist, "content_of", exchanged)
+    splits = medmnist.read(data, counts, 1)
+    assert {name: len(split.labels) for name, split in splits.items()} == counts
+    assert (splits["train"].images == 7).all()

@@ -56,6 +56,16 @@ NAMED_COST = SPEC.replace('cost = "time"', "cost = 1.0").replace('name = "time"'
         (CODES, LISTED.replace("(?P<a>.)", "(?P<time>.)"), "the pattern of code makes time, and .* has a column of"),
         (CODES, LISTED.replace('"b"', '"b"\ncolumn = "valid-error"'), "column valid-error is a hyper-parameter, and"),
         (CODES, LISTED.replace('"b"', '"b"\ncolumn = "a"'), "column a is a hyper-parameter, and something else"),
+        (CODES, LISTED.replace("(?P<b>.)", "(.)"), "not a regular expression of RE2, .* unnamed groups"),
+        (CODES, LISTED.replace("(?P<b>.)", "(?P<b>(?=1))"), "not a regular expression of RE2, .* nor refers back: inv"),
+        (CODES, LISTED.replace("(?P<b>.)", "(?P<a>.)"), "has two groups of one name"),
+        (CODES, LISTED.replace('"^(?P<a>.)', "5 #"), "wrong|not a regular expression"),
+        (
+            CODES.replace("0120", "x" * 10_000),
+            LISTED.replace("^(?P<a>.)", "(?P<a>(?:x+x+)+y)"),
+            "does not match its pat",
+        ),
+        (CODES.replace("0120", "größe"), LISTED.replace("(?P<b>.)", r"(?P<b>\\w+)"), "letters beyond ASCII, and .w"),
         (CODES, LISTED.replace("[extract]", "[extract]\ntime = '(?P<a>.)'"), r"two patterns in .extract. make a"),
         (CODES, LISTED.replace('unit = "s"', 'unit = "h"'), "the cost time of .* is in h: the clock counts seconds"),
         (CSV, NAMED_COST, "a metric called cost"),
@@ -70,6 +80,18 @@ def test_a_column_that_means_two_things_or_nothing_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
         table(tmp_path, csv, spec)
+
+
+def test_an_optional_group_that_is_absent_is_an_empty_text(tmp_path: Path) -> None:
+    spec = LISTED.replace("^(?P<a>.)(?P<b>.)", "^(?P<a>1)?(?P<b>..)")
+    assert table(tmp_path, CODES, spec).space.hyperparameters[0].values == ("", "1")
+
+
+def test_letters_beyond_ascii_have_a_class_of_their_own(tmp_path: Path) -> None:
+    spec = LISTED.replace("^(?P<a>.)(?P<b>.)", r"^(?P<a>\\pL+)(?P<b>\\pN)")
+    assert (
+        table(tmp_path, CODES.replace("0120", "é1").replace("0210", "ö1").replace("1120", "é2"), spec).space.size == 3
+    )
 
 
 def test_what_is_known_of_a_network_may_be_chosen_and_constrained(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""Names, units and reasons are others' words: in a spreadsheet no formula, in Markdown no HTML."""
+"""Names, units and reasons are others' words: in a spreadsheet no formula, in Markdown no HTML and no link."""
 
 from __future__ import annotations
 
 import io
 
 import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
 
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part
@@ -26,5 +28,28 @@ def test_a_name_that_is_html_stays_text_in_markdown() -> None:
     found = text.markdown("t", "", ["</td>"], [Part("part", "<i>", tables=[table], sentences=["<?x"])])
     assert "&lt;script>alert(1)&lt;/script>" in found
     assert "a<=b<1" in found
-    assert text.without_tags("p < 0.05 `a<=b` <b>") == "p < 0.05 `a<=b` &lt;b>"
+    assert text.inert("p < 0.05 `a<=b` <b>") == "p < 0.05 `a<=b` &lt;b>"
     assert not any(tag in found for tag in ("<s", "<b>", "<i>", "</", "<!", "<?"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "[x](javascript:alert(1))",
+        "![x](http://example.org/seen.png)",
+        r"[x\](javascript:alert(1))",
+        r"\[x](javascript:alert(1))",
+        "[x][y]\n\n[y]: javascript:alert(1)",
+        "[x]: javascript:alert(1)\n\n[x]",
+        "<javascript:alert(1)>",
+        "<a href=javascript:alert(1)>x</a>",
+    ],
+)
+def test_a_name_that_is_a_link_stays_text_in_markdown(name: str) -> None:
+    shown = pd.DataFrame({"method": [name.partition("\n")[0]]})
+    table = Table("x", name, "", shown, shown)
+    found = text.markdown(name, name, [name], [Part("part", name, tables=[table], sentences=[name])])
+    made = MarkdownIt("commonmark").enable("table").render(found)
+    assert "&lt;" in made or "[x" in made
+    assert "href" not in made.replace("&lt;a href", "")
+    assert "<img" not in made

@@ -1,0 +1,98 @@
+"""Small tables that unpack to much are refused in one sentence, before they take a gigabyte of memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nasbench.benchmarks.regression import data
+from nasbench.benchmarks.regression.data import read
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular.frames import column_names, read_columns
+from tests import measured
+
+ROWS = 1_000_000
+NUMBERS = pa.array(np.zeros(ROWS))
+
+
+def parquet(path: Path, store_schema: bool = True, **columns: pa.Array) -> Path:
+    pq.write_table(pa.table(columns), path, compression="zstd", store_schema=store_schema)
+    return path
+
+
+def shared_text(folder: Path, is_category: bool = False) -> Path:
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(ROWS, np.int32)), ["x" * 100_000])
+    return parquet(folder / "t.parquet", is_category, lr=NUMBERS, name=names)
+
+
+def shared_category(folder: Path) -> Path:
+    return shared_text(folder, is_category=True)
+
+
+def many_columns(folder: Path) -> Path:
+    return parquet(folder / "t.parquet", **{f"c{i}": NUMBERS for i in range(200)})
+
+
+def lists(folder: Path) -> Path:
+    offsets = pa.array([0, *[50 * ROWS] * 10], pa.int32())
+    return parquet(folder / "t.parquet", lr=pa.ListArray.from_arrays(offsets, pa.repeat(pa.scalar(0.0), 50 * ROWS)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [shared_text, shared_category, many_columns, lists])
+def test_a_small_table_that_unpacks_to_much_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    path = make(tmp_path)
+    assert path.stat().st_size < 1_000_000
+    done = measured.nasbench("import", "table", path, "--guess", tmp_path / "spec.toml")
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert "unpacked, which is the limit" in done.err or "no numbers or texts" in done.err
+    assert done.megabytes < 1_000
+
+
+COMPRESSED = {
+    "nats-bench-size": ("t.pickle.pbz2", bz2.compress, b"\x80\x04", b"]"),
+    "taskset": ("t.json.gz", gzip.compress, b"[", b"[],"),
+    "table": ("t.csv.gz", gzip.compress, b"lr,err\n", b"0,0\n"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMPRESSED)
+def test_a_small_compressed_file_that_unpacks_to_much_is_refused(tmp_path: Path, command: str) -> None:
+    name, compress, head, part = COMPRESSED[command]
+    path = tmp_path / name
+    path.write_bytes(compress(head + part * (100_000_000 // len(part))))
+    assert path.stat().st_size < 1_000_000
+    done = measured.nasbench("import", command, path, *(["--guess", tmp_path / "t.toml"] if command == "table" else []))
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert "unpack" in done.err
+    assert done.megabytes < 1_000
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "csv.bz2", "csv.zip"])
+def test_a_compressed_data_set_that_unpacks_to_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    frame = pd.DataFrame({"x": range(1000), "y": range(1000)})
+    frame.to_csv(tmp_path / f"data.{suffix}", index=False)
+    assert len(read(tmp_path / f"data.{suffix}", "y").splits["train"].features)
+    monkeypatch.setattr(data, "OF_TABLE", (100, 1))
+    with pytest.raises(UsageError, match="unpacks to more than"):
+        read(tmp_path / f"data.{suffix}", "y")
+
+
+def test_a_category_is_read_as_its_text(tmp_path: Path) -> None:
+    names = pa.array(["a", "b", None]).dictionary_encode()
+    path = parquet(tmp_path / "t.parquet", name=names, text=pa.array(["c", None, "d"]), number=pa.array([1, None, 3]))
+    frame = read_columns(path, dict.fromkeys(("number", "name", "text"), "a test"), set(), column_names(path))
+    assert frame["name"].tolist()[:2] == ["a", "b"]
+    assert frame.isna().sum().tolist() == [1, 1, 1]
+    assert frame.columns.tolist() == ["number", "name", "text"]

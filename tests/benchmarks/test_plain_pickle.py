@@ -1,0 +1,111 @@
+"""Pickles are read as plain data: a type of numbers cannot be turned into one of addresses."""
+
+from __future__ import annotations
+
+import bz2
+import importlib.util
+import io
+import pickle
+import subprocess
+import sys
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain, load_plain
+
+ADDRESS = (0x10).to_bytes(8, "little")
+SCALAR = np.float64(0).__reduce__()[0]
+PLAIN_STATE = (3, "<", None, None, None, -1, -1, 0)
+STATES: dict[str, tuple[object, ...]] = {
+    "a field of objects": (3, "<", None, ("arch2infos",), {"arch2infos": (np.dtype("O"), 0)}, 8, 1, 0),
+    "an array of objects": (3, "<", (np.dtype("O"), (1,)), None, None, 8, 1, 27),
+    "flags of objects": (3, "|", None, ("a",), {"a": (np.dtype("f8"), 0)}, 8, 1, 63),
+    "no byte order": (3, [], None, None, None, -1, -1, 0),
+    "no state": (),
+}
+
+
+class Made:
+    """Pickled as a call."""
+
+    def __init__(self, *call: Any) -> None:
+        self._call = call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._call
+
+
+def crafted(code: str, state: tuple[object, ...]) -> Made:
+    """A number at an address that the pickle chooses."""
+    return Made(SCALAR, (Made(np.dtype, (code, False, True), state), ADDRESS))
+
+
+CRAFTED = {
+    **{what: crafted("V8", state) for what, state in STATES.items()},
+    **{f"{what}, as a number": crafted("f8", state) for what, state in STATES.items()},
+    "objects": crafted("O8", PLAIN_STATE),
+    "too few bytes": Made(SCALAR, (Made(np.dtype, ("f8", False, True), PLAIN_STATE), b"1234")),
+    "an array": np.zeros(3),
+}
+IN_A_PROCESS = """
+import sys
+from nasbench.cli import main
+sys.argv = ["nasbench", "import", "nats-bench-size", sys.argv[1]]
+main.main()
+"""
+
+
+@pytest.mark.parametrize("what", CRAFTED)
+def test_a_crafted_type_of_numbers_is_refused_by_both_readers(tmp_path: Path, what: str) -> None:
+    with pytest.raises(NotPlain):
+        load_plain(io.BytesIO(pickle.dumps(CRAFTED[what], protocol=4)))
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is missing")
+    import torch
+
+    torch.save(CRAFTED[what], tmp_path / "crafted.pth")
+    allowed = torch.serialization.safe_globals([(made, name) for name, made in PLAIN.items()])
+    with allowed, pytest.raises(pickle.UnpicklingError):
+        torch.load(tmp_path / "crafted.pth", weights_only=True)
+
+
+def test_a_crafted_file_gets_one_sentence_and_never_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "NATS-sss-v1_0-50262.pickle.pbz2"
+    path.write_bytes(bz2.compress(pickle.dumps(crafted("V8", STATES["a field of objects"]), protocol=4)))
+    done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, path], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert "is no type of numbers" in done.stderr
+
+
+def test_what_is_callable_in_a_pickle_cannot_be_changed_by_one() -> None:
+    for name in PLAIN:
+        module, _, attribute = name.rpartition(".")
+        called = f"c{module}\n{attribute}\n".encode()
+        attributes = b"(S'__doc__'\nS'x'\nd"
+        for state in (attributes, b"N" + attributes + b"\x86"):
+            with pytest.raises((NotPlain, AttributeError, TypeError)):
+                load_plain(io.BytesIO(called + state + b"b."))
+
+
+@pytest.mark.parametrize("protocol", [3, 4, 5])
+def test_numbers_and_containers_come_back(protocol: int) -> None:
+    kinds = ("?", "i1", "u2", "<i4", ">i8", "<f2", ">f4", "f8")
+    values = OrderedDict(
+        (("set", {1, 2}), ("list", [1.5, "a", None, (True,)])), **{k: np.dtype(k).type(1) for k in kinds}
+    )
+    values |= {"big": np.array([1.5], ">f8")[0], "negative": np.int64(-7)}
+    again = load_plain(io.BytesIO(pickle.dumps(values, protocol)))
+    assert again == values
+    assert {name: type(value) for name, value in again.items()} == {name: type(v) for name, v in values.items()}
+
+
+def test_pytorch_reads_the_same_numbers(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    values = {"float": np.float64(0.25), "int": np.int64(-7), "ordered": OrderedDict(a=1), "set": {1, 2}}
+    torch.save(values, tmp_path / "plain.pth")
+    with torch.serialization.safe_globals([(made, name) for name, made in PLAIN.items()]):
+        assert torch.load(tmp_path / "plain.pth", weights_only=True) == values

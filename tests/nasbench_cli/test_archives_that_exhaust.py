@@ -1,0 +1,98 @@
+"""Small archives that unpack to much are refused in one sentence, before they take a gigabyte of memory."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nasbench.results.store import disk
+from tests import measured
+
+pytestmark = pytest.mark.slow
+
+Members: TypeAlias = dict[str, Any]
+SOURCE = Path(__file__).parents[2] / "suites" / "archives" / "sealed.zip"
+
+
+def written(path: Path, change: Callable[[Members], None]) -> Path:
+    """An archive with the first setup of one that comes with nasbench, changed, with right digests."""
+    with zipfile.ZipFile(SOURCE) as file:
+        members: Members = {name: file.read(name) for name in file.namelist()}
+    facts = json.loads(members["facts.json"])
+    facts |= {"missing": [], "setups": facts["setups"][:1]}
+    members = {"facts": facts, "padding": ""} | members
+    change(members)
+    facts["digests"] = [disk.digest(members[name]) for name in ("steps.parquet", "feasible.parquet")]
+    text = json.dumps(facts)[:-1] + members.pop("padding") + "}"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("facts.json", text)
+        for name in ("steps.parquet", "feasible.parquet"):
+            file.writestr(name, members[name])
+    return path
+
+
+def parquet(**columns: pa.Array) -> bytes:
+    content = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), content, compression="zstd")
+    return content.getvalue().to_pybytes()
+
+
+def rows_claimed(members: Members) -> None:
+    run = members["facts"]["setups"][0]["runs"][0]
+    members["facts"]["setups"][0]["runs"] = [run | {"seed": seed, "rows": 10_000_000} for seed in range(100)]
+
+
+def one_long_run(members: Members) -> None:
+    rows_claimed(members)
+    for run in members["facts"]["setups"][0]["runs"][1:]:
+        run["rows"] = 1
+
+
+def run_lengths(members: Members) -> None:
+    number = pa.array(np.zeros(40_000_000, np.int32))
+    names = ("run", "row", "incumbent", "finished", "score")
+    members["steps.parquet"] = parquet(**dict.fromkeys(names, number))
+
+
+def empty_bits(members: Members) -> None:
+    members["feasible.parquet"] = parquet(feasible=pa.repeat(pa.scalar(b""), 50_000_000))
+
+
+def shared_text(members: Members) -> None:
+    text = pa.DictionaryArray.from_arrays(np.zeros(1_000_000, np.int32), ["x" * 100_000])
+    members["steps.parquet"] = parquet(run=pa.array(np.zeros(1_000_000, np.int32)), incumbent=text)
+
+
+def many_lists(members: Members) -> None:
+    members["padding"] = f', "padding": [{"[]," * 60_000_000}[]]'
+
+
+CRAFTED = (rows_claimed, one_long_run, run_lengths, empty_bits, shared_text, many_lists)
+
+
+@pytest.mark.parametrize("change", CRAFTED, ids=lambda change: change.__name__)
+def test_a_small_archive_that_unpacks_to_much_is_refused(tmp_path: Path, change: Callable[[Members], None]) -> None:
+    path = written(tmp_path / "crafted.zip", change)
+    assert path.stat().st_size < 1_000_000
+    done = measured.nasbench("report", "--against", path, "--out", tmp_path / "no")
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert "unpacks to more than" in done.err or "their numbers differ" in done.err
+    assert done.megabytes < 1_000
+
+
+def test_what_a_member_states_of_its_size_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "crafted.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("facts.json", bytes(3 << 29))
+        file.getinfo("facts.json").file_size = 100
+    done = measured.nasbench("report", "--against", path, "--out", tmp_path / "no")
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert done.megabytes < 1_000
