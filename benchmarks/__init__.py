@@ -1,11 +1,11 @@
 """Problems: a search space, and what a configuration scores."""
 
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.abilities import Oracle
 from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
 from nasbench.benchmarks.contract import BENCHMARKS, WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Axis, Fidelity, Level
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spec import BenchmarkSpec, open_benchmark
 
 __all__ = [

@@ -14,14 +14,14 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.faults import DeviceLost
+from nasbench.base.foreign import errors_named
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
 from nasbench.benchmarks.contract import Benchmark
 from nasbench.benchmarks.fidelity import spans
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.foreign import errors_named
-from nasbench.benchmarks.training.faults import DeviceLost
 
 MOST_OBJECTIVES = 3
 """Largest number of objectives: up to it hypervolumes are computed exactly and at once."""

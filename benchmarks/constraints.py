@@ -12,8 +12,8 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 
 _BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
 _QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")

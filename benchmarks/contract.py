@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
+from nasbench.base.registry import Registry
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, Space
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.registry import Registry
 
 Status: TypeAlias = Literal["ok", "failed", "infeasible"]
 """Status of an evaluation: it gave numbers, it failed, or it was refused before training (a hard constraint)."""

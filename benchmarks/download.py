@@ -11,8 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.folders import made
-from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0  # seconds without a byte

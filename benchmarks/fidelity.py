@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 
 HIGHEST = 10**9
 """Largest value of an axis."""

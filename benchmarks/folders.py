@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 
 
 def cache_folder() -> Path:

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.abilities import KnowsAllMeans
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spec import open_benchmark
 

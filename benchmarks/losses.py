@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.metrics import Metric
 
 Array: TypeAlias = NDArray[np.float64]
 

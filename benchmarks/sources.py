@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from nasbench.benchmarks.files import digest_of
+from nasbench.base.errors import UsageError
+from nasbench.base.files import digest_of
+from nasbench.base.textfile import content_of
 from nasbench.benchmarks.folders import data_folder
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import content_of
 
 T = TypeVar("T")
 

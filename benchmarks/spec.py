@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import get_args
 
+from nasbench.base.errors import Types, UsageError, check_choice, check_types
+from nasbench.base.foreign import cleaned, described, pass_on
+from nasbench.base.metrics import Metric
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import abilities
 from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES, Benchmark, Kind
 from nasbench.benchmarks.fidelity import Fidelity
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Space
-from nasbench.benchmarks.spaces.errors import Types, UsageError, check_choice, check_types
-from nasbench.benchmarks.spaces.foreign import cleaned, described, pass_on
 
 _EXAMPLES = {
     "learner": "a learner and a data set of scikit-learn, as in learner:svm:wine",

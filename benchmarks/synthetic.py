@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Level
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Level
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float
 from nasbench.benchmarks.spaces.parameters import ParameterSpace

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from nasbench.results.display.numbers import p_value
+from nasbench.base.numbers import p_value
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

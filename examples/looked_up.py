@@ -41,12 +41,12 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from examples.pilot import read
+from nasbench.base.numbers import p_value
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images.look_up import LookUp
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
 from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.results import Store
-from nasbench.results.display.numbers import p_value
 from nasbench.results.statistics.estimates import FEWEST, holm
 
 TABLES = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16")

@@ -25,8 +25,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import open_benchmark
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import TabularBenchmark
 
 Array = NDArray[np.float64]

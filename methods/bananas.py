@@ -17,9 +17,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import check_choice, check_least
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, Space
-from nasbench.benchmarks.spaces.errors import check_choice, check_least
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace

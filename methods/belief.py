@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.constraints import JOIN
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.hyperparameters import belongs, values_text
 from nasbench.methods.contract import Problem
 from nasbench.methods.mixed import Mixed, truncated_normal

@@ -13,17 +13,17 @@ from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric, Values
+from nasbench.base.registry import Registry
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import abilities, losses
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.knowledge import Experts, Knowledge
-from nasbench.benchmarks.metrics import Metric, Values
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
 from nasbench.benchmarks.spaces.blockwise import Blockwise
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.views import missing
 from nasbench.methods.facts import check_facts
 from nasbench.methods.refusals import Refusals

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces.errors import Types, UsageError, check_types
+from nasbench.base.errors import Types, UsageError, check_types
+from nasbench.base.repeatability import Repeatable
 
 _TYPES: Types = {
     "version": (int, "a whole number"),

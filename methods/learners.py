@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 from nasbench.methods.contract import METHODS, Method
 
 

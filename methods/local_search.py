@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError, check_least
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
-from nasbench.benchmarks.spaces.errors import UsageError, check_least
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
 from nasbench.methods.dominance import dominates
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import AsSequence, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 from nasbench.methods.pending import Pending
 

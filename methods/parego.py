@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.errors import check_least
 from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import check_least
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
 from nasbench.methods.learners import learner
 from nasbench.methods.spec import MethodSpec

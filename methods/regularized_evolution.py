@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
+from nasbench.base.errors import check_range
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
 from nasbench.methods.dominance import places
 

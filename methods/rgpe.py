@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import check_range
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.constraints import Bound
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, check_choice, check_range
 from nasbench.benchmarks.spaces import Configuration, Hashed
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 Array = NDArray[np.float64]

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.foreign import Broken, foreign
-from nasbench.benchmarks.spaces.options import Spec, Value, option_defaults
-from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.base.errors import UsageError
+from nasbench.base.foreign import Broken, foreign
+from nasbench.base.options import Spec, Value, option_defaults
+from nasbench.base.registry import Registry
+from nasbench.base.repeatability import Repeatable
 from nasbench.methods.contract import METHODS, Method, Problem
 
 

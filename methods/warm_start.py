@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from nasbench.base.errors import check_least, check_range
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.contract import WHOLE
 from nasbench.benchmarks.knowledge import EXPERTS
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import check_least, check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
 from nasbench.methods.learners import learner
 from nasbench.methods.spec import MethodSpec

@@ -85,7 +85,7 @@ def _prepare() -> None:
             "this checkout has no symbolic links (nasbench/cli is a file): clone it again with "
             "`git clone -c core.symlinks=true`, or install it with pip from an archive that has them"
         )
-    from nasbench.cli.arithmetic import fix, processor
+    from nasbench.base.arithmetic import fix, processor
 
     fix(os.environ, processor())
 
@@ -163,12 +163,12 @@ def run(
 
     import pandas as pd
 
+    from nasbench.base.numbers import count
     from nasbench.cli.engine.executors import chosen
     from nasbench.cli.engine.keys import asked_grid, several
     from nasbench.cli.engine.session import begin
     from nasbench.cli.engine.suites import Suite
     from nasbench.results import StoreError
-    from nasbench.results.display.numbers import count
 
     where = chosen(executor, jobs)
     if store is not None:

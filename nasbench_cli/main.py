@@ -14,9 +14,9 @@ from itertools import pairwise
 import click
 from click.shell_completion import CompletionItem
 
-from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
-from nasbench.cli.layout import one_line
-from nasbench.cli.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed, say
+from nasbench.base.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
+from nasbench.base.layout import one_line
+from nasbench.base.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed, say
 
 COMMANDS = {
     "list": ("list:list_", "List methods, benchmarks, suites and executors."),
@@ -92,7 +92,7 @@ def cli(context: click.Context, /, debug: bool) -> None:
 
 
 def main() -> None:
-    """Entry point of the command line: ends the process with an exit code from `nasbench.cli.exits`."""
+    """Entry point of the command line: ends the process with an exit code from `nasbench.base.exits`."""
     replace_closed()
     drop_unwritable_errors()
     name_output()
@@ -162,8 +162,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return error.format_message(), BAD_USAGE
     if isinstance(error, ImportError):  # what follows may need the same package
         return f"a package cannot be imported: {error} (--debug shows where)", SOME_FAILED
+    from nasbench.base.foreign import plain
     from nasbench.benchmarks import UsageError
-    from nasbench.benchmarks.spaces.foreign import plain
     from nasbench.results import Interrupted, StoreError
     from nasbench.results.errors import not_utf8
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from nasbench.results.display.numbers import listed
+from nasbench.base.numbers import listed
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.trajectory import Setup
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 
-from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.base.registry import Registry
 from nasbench.cli import main
 from nasbench.results import Store
 from nasbench.results.store import disk

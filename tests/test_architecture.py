@@ -28,10 +28,10 @@ ARROWS = {  # a room → the rooms that it may import; what is inside a room is 
 }
 
 LEAVES = {
-    "nasbench.cli.arithmetic",
-    "nasbench.cli.exits",
-    "nasbench.cli.layout",
-    "nasbench.cli.streams",
+    "nasbench.base.arithmetic",
+    "nasbench.base.exits",
+    "nasbench.base.layout",
+    "nasbench.base.streams",
 }  # what every command may use
 
 
@@ -89,7 +89,7 @@ def test_the_check_of_arrows_sees_an_upward_import() -> None:
     source = "def f():\n    from nasbench.cli.engine import plan\n    import nasbench.benchmarks.spaces\n"
     assert imported(source) == {"nasbench.cli.engine.plan", "nasbench.benchmarks.spaces"}
     assert upward("nasbench.methods.contract", imported(source)) == {"nasbench.cli.engine.plan"}
-    assert upward("nasbench.benchmarks.spaces.grid", {"nasbench.benchmarks.metrics"}) == {"nasbench.benchmarks.metrics"}
+    assert upward("nasbench.benchmarks.spaces.grid", {"nasbench.base.metrics"}) == {"nasbench.base.metrics"}
     assert upward("nasbench.results.curves", {"nasbench.methods.contract"}) == {"nasbench.methods.contract"}
     assert upward("nasbench.cli.engine.plan", {"nasbench.cli.commands.run"}) == {"nasbench.cli.commands.run"}
     assert upward("nasbench.cli.commands.run", {"nasbench.cli.main"}) == {"nasbench.cli.main"}
@@ -105,7 +105,7 @@ def test_the_engine_prints_nothing() -> None:
 def test_everything_is_printed_through_one_door() -> None:
     """That is `say`, which shows the codes for a terminal that names and values of others may hold."""
     prints = re.compile(r"\bclick\.s?echo\(|(?<![\w.\"])print\(")
-    free = {"nasbench.cli.streams", "nasbench.cli.speed.gpu.measure"}  # the second runs on its own
+    free = {"nasbench.base.streams", "nasbench.cli.speed.gpu.measure"}  # the second runs on its own
     commands = {module: path for module, path in MODULES.items() if module.startswith("nasbench.cli")}
     assert {module for module, path in commands.items() if prints.search(path.read_text())} == free
 

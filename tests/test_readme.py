@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 
 import nasbench as front
+from nasbench.base.registry import Registry
 from nasbench.benchmarks import BENCHMARKS
-from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.trainable import SPACES
 from nasbench.benchmarks.tabular.guess import guess
 from nasbench.cli.engine.executors import EXECUTORS

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, require_torch, unknown
+from nasbench.base.metrics import Metric
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.images.datasets import Dataset, loaded, reduced
 from nasbench.benchmarks.images.validity import caution, evidence
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, require_torch, unknown
 from nasbench.benchmarks.spaces.language.graph import ProgramError
 from nasbench.benchmarks.spaces.trainable import SPACES, Frame
 from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace
@@ -181,7 +181,8 @@ class ImageBenchmark(Benchmark):
         self, configuration: Configuration, seed: int, state: Path | None, until: int
     ) -> tuple[Trained, dict[str, float]]:
         """The result of training, and the values of the metrics that are not cheap, by name."""
-        from nasbench.benchmarks.training import faults, training
+        from nasbench.base import faults
+        from nasbench.benchmarks.training import training
 
         data = self.resident()
 

@@ -7,8 +7,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.images.benchmark import ImageBenchmark
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class TrainingCurves(ImageBenchmark):
         """Trains without pause and state: an interrupted training would lose its curve."""
         from torch.nn.functional import cross_entropy
 
-        from nasbench.benchmarks.training import faults, training
+        from nasbench.base import faults
+        from nasbench.benchmarks.training import training
 
         data = self.resident()
         val, test = (data.labels[split].cpu() for split in ("val", "test"))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
-from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.base.errors import UsageError, check_choice
+from nasbench.base.registry import Registry
 from nasbench.benchmarks.training.recipes import RECIPES
 
 SIDE = 28

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nasbench.base.errors import UsageError, with_extra
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, digest
-from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 
 _CHECKSUM = "sha256:09f67c3b686fc387595e11c2d2800a711b4d835dd77f0411162c186130835861"
 _COUNTS = {"train": 1079, "val": 359, "test": 359}

@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, require_torch
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.images.benchmark import FLOPS_A_SECOND, on_device
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, require_torch
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS

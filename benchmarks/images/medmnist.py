@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from nasbench.base.errors import UsageError
+from nasbench.base.textfile import content_of
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images.datasets import DATASETS, SIDE, Dataset, Split
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import content_of
 
 PACKAGE_CACHE = Path("~/.medmnist")
 """Folder in which the `medmnist` package keeps the same files."""

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasbench.base.errors import check_choice
+from nasbench.base.metrics import Metric
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.learners import data
 from nasbench.benchmarks.learners.estimators import LEARNERS
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import check_choice
 
 _VERSION = 1  # of what is trained and scored: raise it when a change gives other values
 _SECONDS_PER_ROW = 1e-4  # means of eight random configurations: 1e-5 (linear, diabetes) to 4e-4 (forest, wine)

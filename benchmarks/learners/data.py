@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.errors import UsageError, with_extra
+from nasbench.base.errors import UsageError, with_extra
 
 OLDEST = 1, 8
 """The oldest version of scikit-learn whose linear models have the arguments that are used here."""

@@ -9,14 +9,14 @@ from time import perf_counter
 
 import numpy as np
 
+from nasbench.base.errors import UsageError, require_torch
+from nasbench.base.metrics import Metric
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Level
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.regression.data import CsvData, read
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, require_torch
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import perceptrons

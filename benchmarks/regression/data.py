@@ -12,10 +12,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.files import OF_TABLE, unpacked
-from nasbench.benchmarks.metrics import LARGEST
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.textfile import check_regular
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.files import OF_TABLE, unpacked
+from nasbench.base.metrics import LARGEST
+from nasbench.base.textfile import check_regular
 
 Array = NDArray[np.float64]
 

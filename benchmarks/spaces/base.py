@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.blockwise import Blockwise
-from nasbench.benchmarks.spaces.errors import UsageError
 
 Configuration: TypeAlias = Any
 """One point of a space, immutable and hashable. Its form depends on the space (a grid: a tuple of choice indices)."""

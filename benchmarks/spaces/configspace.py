@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from nasbench.base.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.base import Space
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Condition
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, shares
 from nasbench.benchmarks.spaces.language.choices import forbid

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 
 _LARGEST, _LARGEST_INTEGER = 1e300, 2**62  # the ends of ranges from which NumPy can draw
 

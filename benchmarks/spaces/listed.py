@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import (

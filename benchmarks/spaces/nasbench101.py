@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import Configuration, Values
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.paths import on_paths

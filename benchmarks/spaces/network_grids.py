@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
+from nasbench.base.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.base import Configuration, Values
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.cells.operations import EDGES, named
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import DECISIONS
 from nasbench.benchmarks.spaces.grid import GridSpace

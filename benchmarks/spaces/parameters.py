@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError, check_choice, unknown
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, unknown
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import (
     Float,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.sources import Source
 
 CONFIG, CODES, MODEL = "config_space.json", "encoding.json", "model.onnx"

@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasbench.base.errors import UsageError
+from nasbench.base.files import beside
+from nasbench.base.metrics import Metric, Values
+from nasbench.base.repeatability import Repeatable
+from nasbench.base.textfile import parse_json, read
 from nasbench.benchmarks.abilities import quantile_rank
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.files import beside
 from nasbench.benchmarks.folders import data_folder, made, place_of
-from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.protobuf import Malformed
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.sources import read_checked
 from nasbench.benchmarks.spaces import (
     Categorical,
@@ -31,8 +33,6 @@ from nasbench.benchmarks.spaces import (
     Integer,
     ParameterSpace,
 )
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import parse_json, read
 from nasbench.benchmarks.surrogate.network import Array, Network
 from nasbench.benchmarks.surrogate.scenarios import CODES, CONFIG, MODEL, SCENARIOS, Scenario
 

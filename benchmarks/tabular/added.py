@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.folders import data_folder, made, place_of
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import FiniteSpace
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.imported import described, read_array, write_array

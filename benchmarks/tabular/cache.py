@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.benchmarks.files import beside
+from nasbench.base.files import beside
 from nasbench.benchmarks.folders import cache_folder
 from nasbench.benchmarks.tabular.table import Array
 

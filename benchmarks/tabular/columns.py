@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.metrics import Metric, sounds_held_out
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
+from nasbench.base.errors import UsageError, check_choice
+from nasbench.base.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.tabular.added import Columns, digest_of, names
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.specification import METRIC_NAME

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.base.errors import Problems, UsageError
+from nasbench.base.metrics import LARGEST, Metric
 from nasbench.benchmarks.fidelity import HIGHEST
-from nasbench.benchmarks.metrics import LARGEST, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import Problems, UsageError
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.direction import looks_like_accuracy, rises, scale_of, sign_doubt

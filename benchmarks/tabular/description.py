@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from nasbench.benchmarks.files import beside
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import content_of
+from nasbench.base.errors import UsageError
+from nasbench.base.files import beside
+from nasbench.base.metrics import Metric
+from nasbench.base.textfile import content_of
 
 _MOST_BYTES = 1 << 26
 _BEGINNING = '{"digest": "%s",'

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.network_grids import CellGrid, EvenGrid, TwoLayerGrid
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
 from nasbench.benchmarks.tabular import cache

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from nasbench.benchmarks.files import OF_TABLE, most_unpacked
-from nasbench.benchmarks.metrics import LARGEST
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.textfile import check_regular
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.files import OF_TABLE, most_unpacked
+from nasbench.base.metrics import LARGEST
+from nasbench.base.textfile import check_regular
 
 MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular.column import Column, gathered
 from nasbench.benchmarks.tabular.direction import falls, is_reversed, looks_like_accuracy, rises, scale_of, sign_doubt

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError
+from nasbench.base.files import beside, digest_of
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks import folders
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.files import beside, digest_of
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import (
     Categorical,
     Configuration,
@@ -34,7 +35,6 @@ from nasbench.benchmarks.spaces import (
     Integer,
     Ordinal,
 )
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells
 from nasbench.benchmarks.spaces.network_grids import grid

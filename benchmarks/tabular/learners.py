@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular.imported import ImportedTable, TableData, write
 from nasbench.benchmarks.tabular.table import Array
 

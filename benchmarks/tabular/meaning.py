@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from nasbench.benchmarks.metrics import sounds_held_out
+from nasbench.base.metrics import sounds_held_out
 from nasbench.benchmarks.tabular.direction import counted, is_rate, is_score, matches
 
 Meaning: TypeAlias = Literal[

@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.files import digest_of
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.errors import UsageError
+from nasbench.base.files import digest_of
+from nasbench.base.metrics import Metric
+from nasbench.base.textfile import check_file
 from nasbench.benchmarks.protobuf import Malformed, fields
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import EDGES, ListedCells, compact, point_of
 from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES
-from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS

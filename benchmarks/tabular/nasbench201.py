@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.files import digest_of, unpacked
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces.errors import UsageError, with_extra
-from nasbench.benchmarks.spaces.textfile import check_file
+from nasbench.base.errors import UsageError, with_extra
+from nasbench.base.files import digest_of, unpacked
+from nasbench.base.metrics import Metric
+from nasbench.base.textfile import check_file
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain, load_plain

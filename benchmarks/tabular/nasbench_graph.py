@@ -11,8 +11,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces.nasbench_graph import OPERATIONS, OPERATIONS_OF_PROTEINS, GraphNetworks
 from nasbench.benchmarks.tabular import cache as converted
 from nasbench.benchmarks.tabular.embedded import package_folder, read_checked

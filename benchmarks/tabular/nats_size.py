@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nasbench.benchmarks.files import digest_of, unpacked
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.errors import UsageError
+from nasbench.base.files import digest_of, unpacked
+from nasbench.base.metrics import Metric
+from nasbench.base.textfile import check_file
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from nasbench.base import textfile
+from nasbench.base.errors import Problems, UsageError, unknown
+from nasbench.base.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.contract import BENCHMARKS, Status
-from nasbench.benchmarks.metrics import Metric, sounds_held_out
-from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import Problems, UsageError, unknown
 from nasbench.benchmarks.tabular.frames import groups_of
 from nasbench.benchmarks.tabular.imported import NAME
 

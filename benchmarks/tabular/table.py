@@ -12,14 +12,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.metrics import Metric, Values
 from nasbench.benchmarks.abilities import Oracle, quantile_rank
 from nasbench.benchmarks.constraints import Bound, satisfied
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Level
-from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.spaces import Block, Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.blockwise import Blockwise
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
 
 Array: TypeAlias = NDArray[np.float64]
 

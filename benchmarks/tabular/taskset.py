@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from nasbench.benchmarks.files import digest_of, unpacked
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.errors import UsageError
+from nasbench.base.files import digest_of, unpacked
+from nasbench.base.metrics import Metric
+from nasbench.base.textfile import check_regular
 from nasbench.benchmarks.spaces import Float
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.imported import NAME, TableData
 from nasbench.benchmarks.tabular.table import Array
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
 _MASK = 0xA282EAD8

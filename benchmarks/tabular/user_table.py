@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.files import digest_of
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.errors import UsageError
+from nasbench.base.files import digest_of
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace, listed, smallest_integers
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.described import Described, describe

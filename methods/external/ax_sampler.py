@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import check_least
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import check_least
 from nasbench.benchmarks.spaces.flat import Coordinate, differ, uniquely_named
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import opened
+from nasbench.base.errors import UsageError
+from nasbench.base.textfile import opened
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.external.optuna_samplers import OptunaMethod, asked_arguments, suggested
 from nasbench.methods.external.requirements import require

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import UsageError, check_choice, check_least
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import (
     AsFlat,
     Categorical,
@@ -27,7 +28,6 @@ from nasbench.benchmarks.spaces import (
     Integer,
     Ordinal,
 )
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.benchmarks.spaces.flat import differ, uniquely_named
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import check_range
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
-from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 from nasbench.methods.surrogates.acquisition import expected_improvement, probability

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from nasbench.benchmarks.spaces.errors import UsageError, with_extra
+from nasbench.base.errors import UsageError, with_extra
 
 
 def require(method: str, extra: str, *modules: str) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import check_range
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import check_range
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require

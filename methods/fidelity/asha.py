@@ -10,9 +10,9 @@ from typing import ClassVar, TypeAlias
 
 from numpy.random import Generator
 
+from nasbench.base.errors import check_choice
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import rungs
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Protocol
 
 from numpy.random import Generator
 
+from nasbench.base.errors import check_choice, check_range
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import check_choice, check_range
 from nasbench.methods.contract import METHODS, Observation, Problem
 from nasbench.methods.fidelity.hyperband import Hyperband
 from nasbench.methods.tpe.tpe import CTPE, PENDING

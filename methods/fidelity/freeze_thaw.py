@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import Level
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import rungs

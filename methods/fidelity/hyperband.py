@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from nasbench.base.errors import check_choice
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import check_choice
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import SIZES, best, merged, rungs, sizes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 
+from nasbench.base.errors import UsageError, check_range
 from nasbench.benchmarks import Fidelity, Level
-from nasbench.benchmarks.spaces.errors import UsageError, check_range
 
 
 def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[Level]:

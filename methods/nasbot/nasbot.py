@@ -12,9 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import UsageError, check_choice, check_least
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.pending import Pending
 from nasbench.methods.surrogates.acquisition import expected_improvement

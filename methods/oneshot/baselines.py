@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError, check_choice, check_least
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least
 from nasbench.methods.contract import METHODS, Logged, Problem
 from nasbench.methods.oneshot.one_shot import OVERHEAD, OneShot
 from nasbench.methods.oneshot.sampling import stages

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError, check_choice, check_least, unknown
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_least, unknown
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.one_shot import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Estimate, Settings

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import Misfit, UsageError, check_least
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import Misfit, UsageError, check_least
 from nasbench.methods.contract import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import Settings

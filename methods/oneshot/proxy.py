@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.errors import check_choice, check_least
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, without_dead_edges
-from nasbench.benchmarks.spaces.errors import check_choice, check_least
 from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.oneshot.baselines import OneShotRandom, mean_flops
 from nasbench.methods.oneshot.one_shot import MOST_DRAWS

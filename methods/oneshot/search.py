@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
+from nasbench.base.faults import is_out_of_memory
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import initialisation, training
-from nasbench.benchmarks.training.faults import is_out_of_memory
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.benchmarks.training.state import keep, kept_in
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, WeightsOnly

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import AsBlocks, AsFlat, AsSequence, Categorical, Configuration, Space
 from nasbench.benchmarks.spaces.blocks import Cell
 from nasbench.benchmarks.spaces.cells.operations import EDGES
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods.popnas.cells import blocks_of, canonical, counts, time_features

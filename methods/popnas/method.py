@@ -12,9 +12,9 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.errors import check_choice, check_range
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
-from nasbench.benchmarks.spaces.errors import check_choice, check_range
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.pending import Pending
 from nasbench.methods.popnas.forecast import Columns, Forecast, forecast

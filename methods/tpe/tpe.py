@@ -27,8 +27,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import Misfit, UsageError, check_choice, check_least
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate, Ordinal
-from nasbench.benchmarks.spaces.errors import Misfit, UsageError, check_choice, check_least
 from nasbench.methods.belief import Belief
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 

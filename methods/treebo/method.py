@@ -10,11 +10,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, check_choice, check_range
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import Bound
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, check_range
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace, Rows

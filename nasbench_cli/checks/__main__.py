@@ -2,13 +2,13 @@
 
 import sys
 
+from nasbench.base.foreign import cleaned
+from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.cli.checks.check import Failed
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest
 from nasbench.cli.checks.methods import Trial
 from nasbench.cli.engine.evaluations import explained
-from nasbench.cli.streams import say
 from nasbench.methods import MethodSpec
 
 for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):

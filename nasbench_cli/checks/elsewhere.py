@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.base.repeatability import Repeatable
 from nasbench.cli.checks.check import Failed
 
 UNKNOWN = "unknown"

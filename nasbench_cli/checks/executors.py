@@ -12,9 +12,9 @@ from pathlib import Path
 
 from numpy.random import Generator
 
+from nasbench.base.foreign import end_process
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import end_process
 from nasbench.cli.checks.check import Check, NotTested, require
 from nasbench.cli.engine.executors import chosen
 from nasbench.cli.engine.keys import asked_grid

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import WHOLE, Benchmark, Bound, Evaluation, Metric, UsageError, abilities, open_benchmark
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.check import (

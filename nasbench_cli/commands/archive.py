@@ -10,16 +10,16 @@ from pathlib import Path
 
 import click
 
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.foreign import interrupts_noted
+from nasbench.base.errors import UsageError
+from nasbench.base.exits import DONE, SOME_FAILED
+from nasbench.base.foreign import interrupts_noted
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.archives import open_archive, recompute
-from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.cli.streams import say
 from nasbench.results import Store, StoreError
-from nasbench.results.display.numbers import count
 
 
 @click.group(cls=Group)

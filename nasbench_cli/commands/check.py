@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import click
 
+from nasbench.base.errors import unknown
+from nasbench.base.exits import DONE, SOME_FAILED
+from nasbench.base.foreign import cleaned, ends_nothing, interrupts_noted, pass_on, plain, trace
+from nasbench.base.layout import one_line
+from nasbench.base.numbers import count
+from nasbench.base.registry import with_reasons
+from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
-from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.benchmarks.spaces.foreign import cleaned, ends_nothing, interrupts_noted, pass_on, plain, trace
-from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed, NotTested
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
@@ -16,11 +20,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.engine.failures import kind
-from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.cli.layout import one_line
-from nasbench.cli.streams import say
 from nasbench.methods import METHODS
-from nasbench.results.display.numbers import count
 
 _LONGEST = 2_000  # letters of a failure: two configurations are in it
 

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import click
 
+from nasbench.base.errors import unknown
+from nasbench.base.exits import DONE, SOME_FAILED
+from nasbench.base.layout import prose, table, terminal_width
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, UsageError, sources
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images import DATASETS, medmnist
 from nasbench.benchmarks.images.medmnist import DataFile
 from nasbench.benchmarks.sources import Source
-from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
 from nasbench.benchmarks.tabular import added
 from nasbench.benchmarks.tabular.additions import ADDITIONS, Addition
@@ -22,10 +26,6 @@ from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
-from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.cli.layout import prose, table, terminal_width
-from nasbench.cli.streams import say
-from nasbench.results.display.numbers import count
 
 SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS, **ADDITIONS}
 """The published tables, surrogates and further metrics of embedded tables, by name."""

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 import numpy as np
 
+from nasbench.base.layout import table
+from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import read
 from nasbench.cli.commands.once import Command
-from nasbench.cli.layout import table
-from nasbench.cli.streams import say
 from nasbench.methods.nasbot.families import FAMILIES
 from nasbench.methods.nasbot.otmann import Encoded, matching
 from nasbench.methods.nasbot.otmann import distance as otmann

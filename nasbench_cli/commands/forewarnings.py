@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from nasbench.base.layout import span
+from nasbench.base.numbers import count, listed
+from nasbench.base.streams import say
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedSetup
-from nasbench.cli.layout import span
-from nasbench.cli.streams import say
-from nasbench.results.display.numbers import count, listed
 
 
 def say_cautions(planned: Sequence[PlannedSetup]) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.surrogate.scenarios import LCBENCH
 from nasbench.benchmarks.tabular import (
@@ -25,8 +27,6 @@ from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.options import makes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
-from nasbench.cli.streams import say
-from nasbench.results.display.numbers import count
 
 
 @click.group("import", cls=Group)

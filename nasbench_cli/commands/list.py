@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
+from nasbench.base.layout import filled, in_columns, prose, terminal_width
+from nasbench.base.options import option_defaults
+from nasbench.base.registry import NotHere, Registry
+from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import FiniteSpace
-from nasbench.benchmarks.spaces.options import option_defaults
-from nasbench.benchmarks.spaces.registry import NotHere, Registry
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.suites import load_suite, suite_files
-from nasbench.cli.layout import filled, in_columns, prose, terminal_width
-from nasbench.cli.streams import say
 from nasbench.methods import METHODS, MethodSpec, Problem
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.cli.engine.failures import kind
-from nasbench.cli.streams import say
 from nasbench.results import Store
-from nasbench.results.display.numbers import count
 from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.trajectory import Setup
 

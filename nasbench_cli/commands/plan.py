@@ -10,6 +10,9 @@ from typing import Any
 
 import click
 
+from nasbench.base.layout import span, table
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets, warn_of_void_constraints
@@ -26,10 +29,7 @@ from nasbench.cli.commands.options import (
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.suites import Shard, Suite
-from nasbench.cli.layout import span, table
-from nasbench.cli.streams import say
 from nasbench.results import Store
-from nasbench.results.display.numbers import count
 
 
 @click.command(cls=Command)

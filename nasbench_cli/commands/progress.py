@@ -9,9 +9,9 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from nasbench.base.layout import span
+from nasbench.base.streams import say, visible
 from nasbench.cli.engine.events import Notice, UnderWay, listen
-from nasbench.cli.layout import span
-from nasbench.cli.streams import say, visible
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import command_line, takes_data_dir
@@ -15,9 +17,7 @@ from nasbench.cli.engine.archives import embedded, opened_stores, with_own_basel
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.cli.engine.sources import current_sources
-from nasbench.cli.streams import say
 from nasbench.results import StoreError
-from nasbench.results.display.numbers import count
 from nasbench.results.scores import names as scores
 
 

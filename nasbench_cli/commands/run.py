@@ -10,6 +10,10 @@ from typing import Any
 
 import click
 
+from nasbench.base.exits import DONE, SOME_FAILED
+from nasbench.base.layout import span
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.forewarnings import (
     say_cautions,
@@ -37,10 +41,6 @@ from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.session import Session, begin
 from nasbench.cli.engine.suites import Shard, method_label
 from nasbench.cli.engine.under_way import look
-from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.cli.layout import span
-from nasbench.cli.streams import say
-from nasbench.results.display.numbers import count
 
 _WORTH_SAYING = 30.0  # seconds
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.surrogate import yahpo
 from nasbench.benchmarks.surrogate.scenarios import Scenario
 from nasbench.benchmarks.tabular import EMBEDDED, added, imported
-from nasbench.cli.streams import say
 from nasbench.methods import METHODS
-from nasbench.results.display.numbers import count
 
 
 def save_table(table: imported.TableData) -> None:

@@ -9,12 +9,15 @@ from pathlib import Path
 import click
 import numpy as np
 
+from nasbench.base.errors import unknown
+from nasbench.base.layout import filled, in_columns, prose, terminal_width
+from nasbench.base.metrics import ONLY
+from nasbench.base.numbers import count
+from nasbench.base.options import description, option_defaults, option_meanings, option_text
+from nasbench.base.registry import with_reasons
+from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
-from nasbench.benchmarks.metrics import ONLY
-from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings, option_text
-from nasbench.benchmarks.spaces.registry import with_reasons
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.once import Command
@@ -22,10 +25,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.suites import suite_files
-from nasbench.cli.layout import filled, in_columns, prose, terminal_width
-from nasbench.cli.streams import say
 from nasbench.methods import METHODS, Method, MethodSpec
-from nasbench.results.display.numbers import count
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 

@@ -12,6 +12,9 @@ from typing import Any
 
 import click
 
+from nasbench.base.layout import span, table
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.once import Command
@@ -19,10 +22,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.engine.under_way import described
-from nasbench.cli.layout import span, table
-from nasbench.cli.streams import say
 from nasbench.results import Store
-from nasbench.results.display.numbers import count
 from nasbench.results.sources import changed
 from nasbench.results.store import content_hash
 from nasbench.results.store.status import SetupStatus

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import click
 
+from nasbench.base.exits import DONE, SOME_FAILED
+from nasbench.base.foreign import interrupts_noted
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.tabulate import Begun, Drawn, Evaluated, Event, Incomplete, Written
 from nasbench.cli.engine.tabulate import tabulate as made
-from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.cli.streams import say
-from nasbench.results.display.numbers import count
 
 
 @click.command(cls=Command)

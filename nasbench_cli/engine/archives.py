@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import abilities, open_benchmark, parse_constraints
-from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.cli.engine.batches import trajectory_of
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.methods import MethodSpec

@@ -12,11 +12,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from nasbench.base.faults import DeviceLost
+from nasbench.base.foreign import cleaned
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
-from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.benchmarks.spec import BenchmarkSpec
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.events import Notice, collected, notices_about
 from nasbench.cli.engine.failures import FEWEST, OF_BENCHMARK

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.foreign import pass_on
 from nasbench.benchmarks import Bound, abilities
 from nasbench.benchmarks.constraints import satisfied
-from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import usable
 from nasbench.cli.engine.held_back import draw_block, worth_block

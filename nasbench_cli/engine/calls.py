@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.benchmarks.training.faults import check_device
+from nasbench.base.faults import check_device
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.watch import asking
 from nasbench.methods import Logged, Method, MethodSpec, Problem

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.faults import DeviceLost
+from nasbench.base.foreign import described, pass_on, plain, trace, where
+from nasbench.base.layout import one_line
+from nasbench.base.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.contract import Status
-from nasbench.benchmarks.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, trace, where
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.training.faults import DeviceLost
-from nasbench.cli.layout import one_line
 from nasbench.methods.refusals import Refusals
 
 

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 from time import monotonic
 
+from nasbench.base.layout import span
 from nasbench.cli.engine.costs import Costs, stated
 from nasbench.cli.engine.plan import PlannedSetup
-from nasbench.cli.layout import span
 from nasbench.results import Store, StoreError
 
 _LEAST = 1.0  # stated seconds: shorter runs measure the start of a process rather than their method

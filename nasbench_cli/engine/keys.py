@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from nasbench.base.options import KINDS
 from nasbench.benchmarks import BenchmarkSpec, Constraint, UsageError, parse_constraints
-from nasbench.benchmarks.spaces.options import KINDS
 from nasbench.cli.engine.plan import Grid, Protocol, parse_seeds
 from nasbench.methods import MethodSpec
 

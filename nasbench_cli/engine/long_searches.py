@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.foreign import Broken, foreign
-from nasbench.cli.layout import span
+from nasbench.base.errors import UsageError
+from nasbench.base.foreign import Broken, foreign
+from nasbench.base.layout import span
 from nasbench.methods import MethodSpec, Problem
 
 

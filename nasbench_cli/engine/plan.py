@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
+from nasbench.base.errors import Misfit
+from nasbench.base.numbers import listed
 from nasbench.benchmarks import (
     BENCHMARKS,
     Benchmark,
@@ -21,7 +23,6 @@ from nasbench.benchmarks import (
     parse_constraints,
 )
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
-from nasbench.benchmarks.spaces.errors import Misfit
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import refusing
 from nasbench.cli.engine.held_back import holds_back
@@ -31,7 +32,6 @@ from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
-from nasbench.results.display.numbers import listed
 from nasbench.results.sources import Source
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 

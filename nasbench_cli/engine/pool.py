@@ -20,13 +20,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from nasbench.base.faults import DeviceLost
+from nasbench.base.foreign import end_process, placed
+from nasbench.base.streams import drop_unwritable_errors
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.foreign import end_process, placed
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.devices import shared_out
 from nasbench.cli.engine.events import Notice, listen, publish
 from nasbench.cli.engine.watch import NO_LIMITS, SLOTS, Limits, watch
-from nasbench.cli.streams import drop_unwritable_errors
 
 T = TypeVar("T")
 R = TypeVar("R")

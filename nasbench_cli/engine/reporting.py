@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.base.errors import UsageError, unknown
 from nasbench.cli.engine.keys import several
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
 from nasbench.results.parts.literature import Literature

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.foreign import cleaned, ends_nothing, pass_on_noted
+from nasbench.base.metrics import Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abilities
 from nasbench.benchmarks.abilities import KnowsMeans
-from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import cleaned, ends_nothing, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged

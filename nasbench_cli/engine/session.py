@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nasbench.base.errors import check_choice
+from nasbench.base.foreign import errors_named, interrupts_noted
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import AsSupernet
-from nasbench.benchmarks.spaces.errors import check_choice
-from nasbench.benchmarks.spaces.foreign import errors_named, interrupts_noted
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.sources import current_sources

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.fronts import Front
 from nasbench.benchmarks import Benchmark, Bound, Metric, UsageError
 from nasbench.benchmarks.abilities import KnowsAllMeans
 from nasbench.benchmarks.constraints import satisfied
 from nasbench.benchmarks.losses import Array, losses
-from nasbench.results.hypervolumes import Front
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 
 

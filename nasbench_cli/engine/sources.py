@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from nasbench.base.foreign import component, is_ours
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
-from nasbench.benchmarks.spaces.foreign import component, is_ours
 from nasbench.benchmarks.spec import BenchmarkSpec
 from nasbench.cli.engine.provenance import changed_files
 from nasbench.methods import MethodSpec

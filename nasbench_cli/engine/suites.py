@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from nasbench.base import textfile
+from nasbench.base.errors import check_choice, unknown
+from nasbench.base.options import KINDS
+from nasbench.base.registry import NotHere
 from nasbench.benchmarks import BenchmarkSpec, UsageError
-from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import check_choice, unknown
-from nasbench.benchmarks.spaces.options import KINDS
-from nasbench.benchmarks.spaces.registry import NotHere
 from nasbench.cli.engine.keys import KEYS, Key, check_benchmark, grid_of, with_defaults
 from nasbench.cli.engine.plan import Grid, PlannedSetup, parse_seeds
 from nasbench.methods import MethodSpec

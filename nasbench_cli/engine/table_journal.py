@@ -14,10 +14,10 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nasbench.base.numbers import count
 from nasbench.benchmarks import Benchmark, Evaluation, abilities
 from nasbench.cli.engine.provenance import provenance
 from nasbench.results import StoreError
-from nasbench.results.display.numbers import count
 from nasbench.results.store import disk
 
 _LOG = logging.getLogger("nasbench")

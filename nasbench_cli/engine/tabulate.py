@@ -18,6 +18,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from nasbench.base.faults import DeviceLost
+from nasbench.base.foreign import ends_nothing
+from nasbench.base.numbers import count
 from nasbench.benchmarks import (
     BENCHMARKS,
     Benchmark,
@@ -33,18 +36,15 @@ from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.learners import LearnerBenchmark, LearnerCurves
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
-from nasbench.benchmarks.spaces.foreign import ends_nothing
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.imported import NAME
 from nasbench.benchmarks.tabular.specification import PLACE, metric_of, objective_of
 from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.evaluations import attempt
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
-from nasbench.results.display.numbers import count
 from nasbench.results.store import disk
 
 _MOST = 100_000  # configurations of a table without --sample

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from nasbench.base.layout import span
+from nasbench.base.numbers import count
 from nasbench.cli.engine.events import UnderWay
-from nasbench.cli.layout import span
 from nasbench.results import Setup, Store, StoreError
-from nasbench.results.display.numbers import count
 from nasbench.results.store.under_way import Begun, begun
 
 _MOST_LINES = 8  # below a progress bar

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.metrics import Metric, Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level
-from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import attempt, is_feasible, row_of, with_objectives
 from nasbench.cli.engine.events import notices_about_evaluation

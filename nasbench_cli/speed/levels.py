@@ -8,12 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
+from nasbench.base.layout import table
+from nasbench.base.streams import say
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.engine.runner import run
-from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
-from nasbench.cli.streams import say
 from nasbench.methods import MethodSpec
 from nasbench.results import Setting, Setup
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from nasbench.base.layout import table
+from nasbench.base.streams import say
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
-from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
-from nasbench.cli.streams import say
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
 from nasbench.methods.oneshot.settings import KERNELS

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.errors import with_extra
+from nasbench.base.layout import table
+from nasbench.base.streams import say
 from nasbench.benchmarks import Benchmark, UsageError, abilities, open_benchmark, parse_constraints
-from nasbench.benchmarks.spaces.errors import with_extra
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
@@ -34,11 +36,9 @@ from nasbench.cli.engine.evaluations import is_feasible
 from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.work import Work
-from nasbench.cli.layout import table
 from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed
 from nasbench.cli.speed.sizes import USUAL, Sizes
-from nasbench.cli.streams import say
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.results import Store
 

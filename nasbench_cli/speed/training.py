@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from nasbench.base.layout import table
+from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.trainable.trainable import ProgramSpace
 from nasbench.cli.engine.provenance import provenance
-from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
-from nasbench.cli.streams import say
 
 
 def main(sizes: Sizes) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nasbench.base.numbers import fixed
 from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
-from nasbench.results.display.numbers import fixed
 from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text, width_of
 
 _AXIS = 420.0  # pixels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import count, fixed, interval, listed, point
+from nasbench.base.numbers import count, fixed, interval, listed, point
 from nasbench.results.display.panels import Chart, Panel, Series, span
 from nasbench.results.display.table import Table
 from nasbench.results.parts import sentences, standing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import point
+from nasbench.base.numbers import point
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table, shortened
 from nasbench.results.parts import rows

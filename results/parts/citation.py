@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nasbench.base.numbers import count, listed
 from nasbench.results.curves import Curves
-from nasbench.results.display.numbers import count, listed
 from nasbench.results.parts.part import Subject
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, interval, intervals, p_value
+from nasbench.base.numbers import fixed, interval, intervals, p_value
 from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import Claim
 from nasbench.results.parts.part import Part, Subject

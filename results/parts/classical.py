@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, p_value, point
+from nasbench.base.numbers import fixed, p_value, point
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.classical import compare

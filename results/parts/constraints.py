@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import count
+from nasbench.base.numbers import count
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.part import Part, Subject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, interval, listed
+from nasbench.base.numbers import fixed, interval, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.standing import called

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, intervals, number
+from nasbench.base.numbers import fixed, intervals, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.pairs import log_ratios

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from nasbench.base.fronts import losses
+from nasbench.base.numbers import constraint_name, fixed, with_unit
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import constraint_name, fixed, with_unit
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.hypervolumes import losses
 from nasbench.results.parts.part import Part, Subject, rows_of
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface, quality

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nasbench.base.numbers import constraint_name
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import constraint_name
 from nasbench.results.parts import networks
 from nasbench.results.parts.part import Drawn, Part, Subject, rows_of
 from nasbench.results.store import Store

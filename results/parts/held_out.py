@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from nasbench.base.numbers import between, number
 from nasbench.results.curves import Curves
-from nasbench.results.display.numbers import between, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.settings import named

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nasbench.results.display.numbers import fixed
+from nasbench.base.numbers import fixed
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject, rows_of

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import number
+from nasbench.base.fronts import nondominated
+from nasbench.base.numbers import number
 from nasbench.results.display.table import Table
-from nasbench.results.hypervolumes import nondominated
 from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.logged import logged
 from nasbench.results.parts.part import Drawn, Part, Subject

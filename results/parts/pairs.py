@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from nasbench.base.numbers import count, fixed
 from nasbench.results.curves import Array
 from nasbench.results.display.diagrams import Bar, PairCell, critical_differences, matrix
 from nasbench.results.display.look import looks
-from nasbench.results.display.numbers import count, fixed
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows

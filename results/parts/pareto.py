@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nasbench.base.numbers import constraint_name, fixed, intervals
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import constraint_name, fixed, intervals
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError, nearest

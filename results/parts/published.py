@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.base.numbers import count, number
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import count, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.part import Part, Subject

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.base.numbers import constraint_name, count, fixed, interval, listed, number, p_is
 from nasbench.results.curves import Array
-from nasbench.results.display.numbers import constraint_name, count, fixed, interval, listed, number, p_is
 from nasbench.results.parts.citation import commands, commits, version, versions
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject

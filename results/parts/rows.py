@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nasbench.results.display.numbers import count, fixed, interval, p_value
+from nasbench.base.numbers import count, fixed, interval, p_value
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import cannot_differ
 from nasbench.results.statistics.verdicts import Pair

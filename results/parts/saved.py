@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from nasbench.results.display.numbers import point
+from nasbench.base.numbers import point
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.saving import Interval, Needed, needed

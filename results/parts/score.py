@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import count, fixed
+from nasbench.base.numbers import count, fixed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.rows import marked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.results.display.numbers import count, fixed, interval, listed, p_is, p_value
+from nasbench.base.numbers import count, fixed, interval, listed, p_is, p_value
 from nasbench.results.parts.standing import beaten_by, beats_all, called, leading, not_tested, pairs_of_leader, tuned
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST, LEVEL, cannot_differ

@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import (
+from nasbench.base.numbers import (
     between,
     constraint_name,
     count,
@@ -21,6 +20,7 @@ from nasbench.results.display.numbers import (
     point,
     with_unit,
 )
+from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows as rows_

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import constraint_name, fixed, interval, listed
+from nasbench.base.numbers import constraint_name, fixed, interval, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.rows import facts
 from nasbench.results.statistics.comparison import Comparison

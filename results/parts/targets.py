@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from nasbench.base.numbers import count, fixed, intervals, point
 from nasbench.results.curves import Array
-from nasbench.results.display.numbers import count, fixed, intervals, point
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject

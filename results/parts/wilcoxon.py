@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.base.numbers import count, fixed, listed, p_is, p_value
 from nasbench.results.display.diagrams import Bar, PairCell, critical_differences, matrix
 from nasbench.results.display.look import looks
-from nasbench.results.display.numbers import count, fixed, listed, p_is, p_value
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject

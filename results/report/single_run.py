@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from nasbench.results.display.numbers import count, with_unit
+from nasbench.base.fronts import losses
+from nasbench.base.numbers import count, with_unit
 from nasbench.results.errors import StoreError, nearest
-from nasbench.results.hypervolumes import losses
 from nasbench.results.parts import networks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn

@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from nasbench.base.numbers import count
 from nasbench.results.curves import Curves
-from nasbench.results.display.numbers import count
 from nasbench.results.display.table import Table, shortened
 from nasbench.results.parts.part import Part
 

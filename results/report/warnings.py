@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from nasbench.results.display.numbers import count, listed
+from nasbench.base.numbers import count, listed
 from nasbench.results.sources import Sources, changed
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST

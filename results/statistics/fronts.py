@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nasbench.base.fronts import MARGIN, Scale, losses
 from nasbench.results.curves import Array
-from nasbench.results.hypervolumes import MARGIN, Scale, losses
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.configspace import read, write
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.language.combinators import siso_repeat
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import D, integer

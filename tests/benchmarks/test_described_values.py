@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.tabular import added, description
 from nasbench.benchmarks.tabular.imported import open_imported, save
 from nasbench.benchmarks.tabular.user_table import read_table

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nasbench.benchmarks.training.faults import DeviceLost, guarded
+from nasbench.base.faults import DeviceLost, guarded
 
 MEMORY = [
     RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 139 GiB"),

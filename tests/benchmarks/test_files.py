@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.benchmarks.files import beside
+from nasbench.base.files import beside
 
 
 def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:

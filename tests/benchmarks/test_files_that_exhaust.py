@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.regression import data
 from nasbench.benchmarks.regression.data import read
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from tests import measured
 

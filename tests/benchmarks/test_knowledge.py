@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import BENCHMARKS, Bound, Metric, knowledge, open_benchmark
 from nasbench.benchmarks.knowledge import EXPERTS, Experts, Knowledge
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.benchmarks.tabular import TabularBenchmark
 

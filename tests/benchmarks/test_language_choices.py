@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Metric
 from nasbench.benchmarks.spaces import Categorical, ForeignConfiguration, GridSpace
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.choices import forbid, subset
 from nasbench.benchmarks.spaces.language.combinators import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from examples import language_figures as figures
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,

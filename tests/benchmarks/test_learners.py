@@ -16,14 +16,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from examples import own_tables
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks import BENCHMARKS, abilities, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.learners import LearnerBenchmark, LearnerCurves, data
 from nasbench.benchmarks.learners.estimators import LEARNERS
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import learners
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.cli.checks import BENCHMARK_CHECKS

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images import DATASETS, LookUp
 from nasbench.benchmarks.images.look_up import _percentiles
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.cells.operations import sized
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.methods import MethodSpec

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from nasbench.base.errors import unknown
+from nasbench.base.nearest import nearest
 from nasbench.benchmarks import BENCHMARKS, UsageError
-from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.benchmarks.spaces.nearest import nearest
 from nasbench.methods import METHODS
 from tests.conftest import at_most
 

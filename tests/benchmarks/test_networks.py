@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import image_sizes, network

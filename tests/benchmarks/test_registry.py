@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from nasbench.base import registry as registry_module
+from nasbench.base.registry import Registry
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.images import DATASETS, Dataset, ImageBenchmark
-from nasbench.benchmarks.spaces import registry as registry_module
-from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.trainable import SPACES, Frame, TrainableSpace
 from tests.conftest import Lend
 

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import BenchmarkSpec, abilities
 from nasbench.benchmarks.regression import benchmark as regression
 from nasbench.benchmarks.regression.data import read
-from nasbench.benchmarks.spaces.errors import UsageError
 from tests.conftest import Printed
 
 

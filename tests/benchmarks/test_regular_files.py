@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.benchmarks.files import digest_of
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import content_of, opened
+from nasbench.base.errors import UsageError
+from nasbench.base.files import digest_of
+from nasbench.base.textfile import content_of, opened
 from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.user_table import read_table

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nasbench.base.metrics import sounds_held_out
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.metrics import sounds_held_out
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.user_table import read_table
 from tests.benchmarks.small_table import CSV, SPEC

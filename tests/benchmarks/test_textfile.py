@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nasbench.base import textfile
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces import textfile
 from tests.conftest import at_most
 
 PARSERS: list[Callable[[Path, str], object]] = [textfile.parse_toml, textfile.parse_json]

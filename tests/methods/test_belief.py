@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks import Evaluation, Fidelity, Level, open_benchmark
 from nasbench.benchmarks.knowledge import Experts
-from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, Condition, Float, GridSpace, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.parameters import ParameterSpace
 from nasbench.benchmarks.tabular import TabularBenchmark

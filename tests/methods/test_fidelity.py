@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Evaluation, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.fidelity.asha import ASHA
 from nasbench.methods.fidelity.hyperband import Bracket

@@ -13,11 +13,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
+from nasbench.base.errors import UsageError  # noqa: E402
 from nasbench.benchmarks import Bound, Metric  # noqa: E402
 from nasbench.benchmarks.images.digits import read  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable  # noqa: E402
-from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402

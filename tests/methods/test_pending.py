@@ -7,9 +7,9 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Bound, Evaluation, Metric, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.fidelity.densities import Densities
 from nasbench.methods.nasbot.surrogate import Surrogate

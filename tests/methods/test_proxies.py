@@ -15,9 +15,9 @@ pytest.importorskip("sklearn")
 from torch import nn  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
+from nasbench.base.errors import UsageError  # noqa: E402
 from nasbench.benchmarks import open_benchmark  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, pruned, size  # noqa: E402
-from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.contract import Problem  # noqa: E402

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Bound, Evaluation, open_benchmark
 from nasbench.benchmarks.knowledge import Knowledge
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem, rgpe
 from nasbench.methods.rgpe import RGPE, losses, mixture, normal_scores, ranking_weights
 from nasbench.methods.surrogates.acquisition import expected_improvement

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import best, merged, rungs, sizes
 from tests.methods.levels import named

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from nasbench.base.options import description, option_defaults, option_meanings
 from nasbench.benchmarks import Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
-from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings
 from nasbench.benchmarks.spaces.views import AsTokens
 from nasbench.methods import METHODS, Method, MethodSpec, Problem
 from nasbench.methods.random_search import RandomSearch

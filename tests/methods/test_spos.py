@@ -13,9 +13,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
+from nasbench.base.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.spaces.cells import dead_stages, stages_of, without_dead_edges  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: E402
-from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import supernet  # noqa: E402

@@ -11,9 +11,9 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal, configspace
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE, compiled

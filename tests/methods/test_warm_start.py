@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Bound, Metric, open_benchmark
 from nasbench.benchmarks.knowledge import Experts, Knowledge
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.warm_start import WarmStart
 

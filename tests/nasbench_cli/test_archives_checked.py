@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import pytest
 
+from nasbench.base.exits import INTERRUPTED
 from nasbench.cli.engine.archives import embedded, open_archive, recompute
-from nasbench.cli.exits import INTERRUPTED
 from nasbench.methods import MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store

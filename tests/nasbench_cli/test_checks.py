@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level, Oracle
 from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed, NotTested
 from nasbench.cli.checks import methods as method_checks
 from nasbench.cli.checks.methods import Trial

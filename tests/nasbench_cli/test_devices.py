@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.base.faults import DeviceLost
 from nasbench.cli.commands.forewarnings import say_device
 from nasbench.cli.engine import devices
 from nasbench.cli.engine.plan import Grid, Protocol, expand

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from nasbench import run
+from nasbench.base import foreign as foreign_module
+from nasbench.base.foreign import Broken, foreign
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.folders import data_folder
-from nasbench.benchmarks.spaces import foreign as foreign_module
-from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Toy
 

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 import pytest
 
+from nasbench.base.arithmetic import fix, processor
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import open_benchmark
-from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.cli.arithmetic import fix, processor
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digests, environment_for
 from nasbench.cli.engine import provenance

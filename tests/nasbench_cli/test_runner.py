@@ -21,12 +21,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nasbench.base.faults import DeviceLost
+from nasbench.base.foreign import interrupts_noted
+from nasbench.base.metrics import Values
 from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constraints
-from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine import runner
 from nasbench.cli.engine.block import schedule
 from nasbench.cli.engine.evaluations import attempt

@@ -12,6 +12,7 @@ import pytest
 from numpy.random import Generator
 
 import nasbench
+from nasbench.base.fronts import Front
 from nasbench.benchmarks import Evaluation, Level, Metric, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import plan, runner, shares
@@ -19,7 +20,6 @@ from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
 from nasbench.results import Setup, Store, StoreError, Trajectory
-from nasbench.results.hypervolumes import Front
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli.toys import Spec, Toy
 from tests.results.conftest import described

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from nasbench.base.faults import DeviceLost
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.speed.gpu.apart import CONTEXT, Result, measured
 
 PLENTY = 120.0  # seconds that a measurement of nothing is given

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nasbench.base.layout import filled, in_columns, prose
 from nasbench.cli.commands.status import follow
 from nasbench.cli.commands.status import under_way as shown
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.under_way import described
-from nasbench.cli.layout import filled, in_columns, prose
 from nasbench.results import Store
 from nasbench.results.store.journal import Journal, Record
 from nasbench.results.store.status import status as status_of

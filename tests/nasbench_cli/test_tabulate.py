@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from nasbench.base.faults import DeviceLost
 from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric, open_benchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.commands import progress
 from nasbench.cli.engine import tabulate as tabulate_module
 from nasbench.cli.engine.tabulate import Written, tabulate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from nasbench.cli.streams import visible
+from nasbench.base.streams import visible
 from tests import forked
 from tests.benchmarks.small_table import CSV, SPEC
 

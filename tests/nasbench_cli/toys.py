@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.foreign import end_process
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
-from nasbench.benchmarks.spaces.foreign import end_process
 from nasbench.cli.engine.executors import Executor, Records, Work
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
 

@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from nasbench import Benchmark, Evaluation, GridSpace, Metric
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import Axis, Fidelity, Level
-from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, Ordinal
 from nasbench.benchmarks.state import keep, kept_in
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nasbench.base.numbers import interval, intervals
 from nasbench.results import Store
 from nasbench.results.display import plots
 from nasbench.results.display.look import COLOURS, look
-from nasbench.results.display.numbers import interval, intervals
 from nasbench.results.parts.standing import leaders
 from nasbench.results.report import report
 from nasbench.results.report.request import Request

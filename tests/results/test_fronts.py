@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import nasbench
+from nasbench.base.fronts import Front, Scale, losses
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.benchmarks.losses import losses as losses_of
 from nasbench.cli.engine import shares
 from nasbench.results.display.panels import Panel
-from nasbench.results.hypervolumes import Front, Scale, losses
 from nasbench.results.parts.fronts import part as fronts_part
 from nasbench.results.parts.importance import importances
 from nasbench.results.parts.part import Subject

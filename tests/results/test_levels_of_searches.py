@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.base.fronts import nondominated
 from nasbench.results import Store
-from nasbench.results.hypervolumes import nondominated
 from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
 from tests.results.conftest import FACTS, LITERATURE, SETTING, make_run, make_setup

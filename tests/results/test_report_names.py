@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nasbench.base.numbers import fixed
 from nasbench.results import Store
-from nasbench.results.display.numbers import fixed
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from tests.results.conftest import Fill, make_run, make_setup

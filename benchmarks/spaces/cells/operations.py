@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
+from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, Part

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells.operations import IDENTITY, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.cells.stages import Stage
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.published.cells import DEPTHS, OPERATIONS
 
 if TYPE_CHECKING:

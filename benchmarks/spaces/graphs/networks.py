@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice, unknown
+from nasbench.base import textfile
+from nasbench.base.errors import UsageError, check_choice, unknown
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 POOLS = ("max-pool", "avg-pool")

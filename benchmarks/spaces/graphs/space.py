@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import (
     Categorical,
     Float,

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from numpy.random import Generator
 
+from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.flat import Condition, Flat
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, belongs, binned, draw, has_many, values_text

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import (
     Size,
@@ -24,7 +25,6 @@ from nasbench.benchmarks.spaces.cells import (
 from nasbench.benchmarks.spaces.cells.equivalence import canonical, expression
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.cells.stages import SEARCHED
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal
 from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from nasbench.base.errors import require_torch
+from nasbench.base.registry import Registry
 from nasbench.benchmarks.spaces.base import Configuration, Space
 from nasbench.benchmarks.spaces.cells import Size
-from nasbench.benchmarks.spaces.errors import require_torch
 from nasbench.benchmarks.spaces.language.graph import Part
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.registry import Registry
 
 if TYPE_CHECKING:
     from torch import nn

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.errors import UsageError
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.sources import Source
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Hyperparameter, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.benchmarks.tabular.imported import TableData

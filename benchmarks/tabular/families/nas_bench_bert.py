@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, Hyperparameter
 from nasbench.benchmarks.tabular.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.tabular.imported import TableData

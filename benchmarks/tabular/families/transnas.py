@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical
 from nasbench.benchmarks.tabular.families.family import Family, frame, rows_of
 from nasbench.benchmarks.tabular.imported import TableData

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
+from nasbench.base.options import Spec
+from nasbench.base.registry import Registry
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.options import Spec
-from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.cli.engine.work import Records, Work
 
 

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Generator
 from typing import Any
 
+from nasbench.base.errors import with_extra
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.errors import with_extra
 from nasbench.cli.engine.batches import Answer, Batch, compute_batch
 from nasbench.cli.engine.events import DEBUG
 from nasbench.cli.engine.executors.executor import EXECUTORS, Executor

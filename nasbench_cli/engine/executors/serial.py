@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from nasbench.base.faults import DeviceLost
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.executors.executor import EXECUTORS, Executor
 from nasbench.cli.engine.executors.processes import in_children
 from nasbench.cli.engine.work import Records, Work

@@ -10,10 +10,10 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
+from nasbench.base.faults import DeviceLost
+from nasbench.base.layout import one_line
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.pool import end_with_parent
-from nasbench.cli.layout import one_line
 
 CONTEXT = multiprocessing.get_context("spawn")
 _LONGEST_REASON = 300  # letters: an allocator says many

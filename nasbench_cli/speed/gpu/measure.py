@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
+from nasbench.base.errors import unknown, with_extra
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces.errors import unknown, with_extra
 from nasbench.cli.speed.gpu.apart import measured
 
 SECONDS = 480.0

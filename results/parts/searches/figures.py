@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from nasbench.base.numbers import constraint_name
 from nasbench.results.curves import Array
 from nasbench.results.display.look import numbered
-from nasbench.results.display.numbers import constraint_name
 from nasbench.results.display.panels import Panel, Series
 from nasbench.results.display.plots import charts, legend, styled
 from nasbench.results.parts.part import Drawn

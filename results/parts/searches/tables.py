@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, number
+from nasbench.base.numbers import fixed, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, groups, summary

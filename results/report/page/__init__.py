@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
+from nasbench.base.numbers import count, listed
 from nasbench.results.curves import Curves
 from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
-from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.panels import POINTS, Chart, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table

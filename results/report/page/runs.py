@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nasbench.base.numbers import with_unit
 from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
-from nasbench.results.display.numbers import with_unit
 from nasbench.results.store import Store
 from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment, Torn

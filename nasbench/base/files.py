@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import opened
+from nasbench.base.errors import UsageError
+from nasbench.base.textfile import opened
 
 OF_TABLE, OF_OBJECTS = (1 << 26, 50), (1 << 23, 20)
 """Bytes that any compressed file may unpack to, and the multiple of its size that a larger one may: of tables, which

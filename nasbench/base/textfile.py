@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 
 _LARGEST = 1 << 20  # bytes; the largest known file has 20,000
 _STRINGS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|-")

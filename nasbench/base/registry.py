@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.foreign import Broken, foreign
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.foreign import Broken, foreign
 
 T = TypeVar("T")
 

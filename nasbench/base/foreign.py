@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO, cast
 
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.base.errors import UsageError
 
 _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
 _OURS = (Path(__file__).parents[2] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder

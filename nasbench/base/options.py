@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias
 
-from nasbench.benchmarks.spaces.errors import UsageError, check_choice
-from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.base.errors import UsageError, check_choice
+from nasbench.base.registry import Registry
 
 Value: TypeAlias = int | float | bool | str
 """The value of an option."""

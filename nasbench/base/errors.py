@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from nasbench.benchmarks.spaces.nearest import nearest
+from nasbench.base.nearest import nearest
 
 
 class UsageError(Exception):
