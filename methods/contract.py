@@ -14,10 +14,11 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
+from nasbench.base.fronts import losses
 from nasbench.base.metrics import Metric, Values
 from nasbench.base.registry import Registry
 from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import abilities, losses
+from nasbench.benchmarks import abilities
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
@@ -86,7 +87,7 @@ class Problem:
             return (math.inf,) * len(self.objectives)
         metrics = observation.evaluation.metrics
         values = np.array([metrics[objective.name] for objective in self.objectives])
-        return tuple(losses.losses(self.objectives, values).tolist())
+        return tuple(losses(values, [metric.scale for metric in self.objectives]).tolist())
 
     @property
     def known_bounds(self) -> tuple[Bound, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import ClassVar
 
@@ -25,8 +24,7 @@ class Smbo(Method):
     """Proposes the random candidate with the best value predicted by a ridge regression.
 
     The first `initial` proposals are random, and later ones with probability `explore`. An infeasible or failed
-    observation counts with the worst feasible objective until then, those before the first feasible one with that one's
-    objective, and while none is feasible each with its violation.
+    observation counts as the worst feasible one; while none is feasible, each counts with its violation.
     By default pending evaluations (asynchronous workers) are ignored: the random candidates make proposals differ.
 
     Options:
@@ -43,7 +41,7 @@ class Smbo(Method):
         "R. Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
         "architecture search. NeurIPS 2019. Section 7.2."
     )
-    version = 2
+    version = 3
     tuned_on = ("nas-bench-101",)
     learns_from_all = True
     seconds = 1.5e-4
@@ -71,8 +69,9 @@ class Smbo(Method):
         self._candidates, self._explore, self._initial = candidates, explore, initial
         self._hashed = Hashed(problem.space, buckets)
         self._ridge = Ridge(buckets, alpha)
-        self._feasible: list[float] = []
-        self._infeasible: list[tuple[Array, float]] = []
+        self._objectives: list[float] = []
+        """The objective of each observation; NaN of an infeasible one."""
+        self._violations: list[float] = []
         self._heeds_pending = pending == "bad"
         self._pending: list[Configuration] = []
 
@@ -81,63 +80,50 @@ class Smbo(Method):
             chosen = self._problem.sample(self._rng)
         else:
             configuration, indices = self._hashed.draw(self._candidates, self._rng)
-            weights = np.append(self._believed().weights(), 0.0)  # the last for padding
+            weights = np.append(self._weights(), 0.0)  # the last for padding
             chosen = configuration(int(np.argmin(weights[indices].sum(axis=1))))
         if self._heeds_pending:
             self._pending.append(chosen)
         return chosen
 
-    def _believed(self) -> Ridge:
-        """The model, with every pending evaluation as bad as the worst observation."""
-        if not self._pending:
-            return self._ridge
-        ridge, worst = deepcopy(self._ridge), self._worst()
-        for configuration in self._pending:
-            ridge.add(self._features(configuration), worst)
-        return ridge
+    def tell(self, observation: Observation) -> None:
+        if observation.configuration in self._pending:  # others' evaluations may be told too
+            self._pending.remove(observation.configuration)
+        violation, objective = observation.rank(self._problem.constraints)
+        self._objectives.append(objective if observation.feasible else math.nan)
+        self._violations.append(violation)
+        self._ridge.add(self._features(observation.configuration))
 
     def _features(self, configuration: Configuration) -> Array:
         return np.bincount(self._hashed.of(configuration), minlength=self._ridge.size).astype(float)
 
-    def _worst(self) -> float:
-        """The worst feasible objective; while none is feasible, the largest finite violation, or 0."""
-        violations = [v for _, v in self._infeasible if math.isfinite(v)]
-        return max(self._feasible) if self._feasible else max(violations, default=0.0)
+    def _weights(self) -> Array:
+        """The coefficients of the model, with every pending evaluation as bad as the worst observation."""
+        targets = self._targets()
+        if not self._pending:
+            return self._ridge.weights(targets)
+        ridge = deepcopy(self._ridge)
+        for configuration in self._pending:
+            ridge.add(self._features(configuration))
+        return ridge.weights(np.append(targets, np.full(len(self._pending), targets.max())))
 
-    def tell(self, observation: Observation) -> None:
-        if observation.configuration in self._pending:  # others' evaluations may be told too
-            self._pending.remove(observation.configuration)
-        features = self._features(observation.configuration)
-        violation, objective = observation.rank(self._problem.constraints)
-        if observation.feasible:
-            if not self._feasible:  # the model predicted violations so far; from now on it predicts objectives
-                self._ridge.forget()
-                for earlier, _ in self._infeasible:
-                    self._ridge.add(earlier, objective)
-            self._feasible.append(objective)
-            self._ridge.add(features, objective)
-        elif self._feasible:
-            self._ridge.add(features, self._worst())
-        else:
-            is_worst = self._worst() < violation < math.inf
-            self._infeasible.append((features, violation))
-            if is_worst and any(math.isinf(v) for _, v in self._infeasible):  # failures are to count as the worst
-                self._ridge.forget()
-                self._add_infeasible(self._infeasible)
-            else:
-                self._add_infeasible(self._infeasible[-1:])
+    def _targets(self) -> Array:
+        """What each observation counts with: an infeasible one as the worst feasible objective of today.
 
-    def _add_infeasible(self, infeasible: Sequence[tuple[Array, float]]) -> None:
-        """Adds observations with their violations to the model; a failure counts with the largest one."""
-        worst = self._worst()
-        for features, violation in infeasible:
-            self._ridge.add(features, violation if math.isfinite(violation) else worst)
+        While none is feasible, with its violation, and a failure with the largest finite violation, or 0.
+        """
+        objectives = np.array(self._objectives)
+        if not np.isnan(objectives).all():
+            return np.where(np.isnan(objectives), np.nanmax(objectives), objectives)
+        violations = np.array(self._violations)
+        finite = np.isfinite(violations)
+        return np.where(finite, violations, violations[finite].max(initial=0.0))
 
 
 class Ridge:
-    """Ridge regression with an unpenalised intercept, updated observation by observation.
+    """Ridge regression with an unpenalised intercept; observations come one by one, their targets with the question.
 
-    weights = (Xc' Xc + alpha I)^-1 Xc' yc with centred X and y (Hastie et al., The Elements of Statistical Learning,
+    weights = (Xc' Xc + alpha I)^-1 Xc' y with centred X (Hastie et al., The Elements of Statistical Learning,
     equation 3.44): the inverse of X' X + alpha I is kept by Sherman and Morrison's formula, and centring takes one more
     such update. The inverse covers the features that were seen, in the order of their appearance. All sums are NumPy's,
     whose order is the same on every processor (that of BLAS is not).
@@ -145,41 +131,38 @@ class Ridge:
 
     def __init__(self, size: int, alpha: float) -> None:
         self.size, self._alpha = size, alpha
-        self.forget()
-
-    def forget(self) -> None:
-        """Begins anew."""
         self.n = 0
+        self._rows = np.zeros((64, size))
         self._seen = np.zeros(0, np.int64)
-        self._unseen = np.ones(self.size, np.bool_)
+        self._unseen = np.ones(size, np.bool_)
         self._inverse = np.zeros((0, 0))
-        self._gram = np.zeros((0, 0))  # of all observations except the recent ones
-        self._recent: list[Array] = []
-        self._sum, self._cross = np.zeros(self.size), np.zeros(self.size)
-        self._total = 0.0
+        self._gram = np.zeros((0, 0))  # of all observations up to the last inversion from scratch
 
-    def add(self, features: Array, target: float) -> None:
+    def add(self, features: Array) -> None:
         """Adds one observation; `features` are counts, shape (size,)."""
         present = np.flatnonzero(features)
         self._widen(present[self._unseen[present]])
+        if self.n == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[self.n] = features
         self.n += 1
-        self._sum += features
-        self._cross += target * features
-        self._total += target
-        self._recent.append(features)
         if self.n % _REFRESH == 0:
-            recent = np.array(self._recent)[:, self._seen]
+            recent = self._rows[self.n - _REFRESH : self.n, self._seen]
             self._gram += recent.T @ recent  # sums of whole numbers: exact in any order
-            self._recent.clear()
             self._inverse = _inverse(self._gram + self._alpha * np.eye(len(self._seen)))
         else:
             _update(self._inverse, features[self._seen])
 
-    def weights(self) -> Array:
-        """The coefficients, shape (size,), without the intercept, which is the same for every candidate."""
-        mean = self._sum[self._seen] / self.n
+    def weights(self, targets: Array) -> Array:
+        """The coefficients, shape (size,), without the intercept, which is the same for every candidate.
+
+        Args:
+            targets: one number per observation, shape (n,).
+        """
+        rows = self._rows[: self.n, self._seen]
+        mean = rows.sum(axis=0) / self.n
         solved = _times(self._inverse, mean)
-        plain = _times(self._inverse, self._cross[self._seen] - self._total * mean)
+        plain = _times(self._inverse, (rows * (targets - targets.mean())[:, None]).sum(axis=0))
         weights = np.zeros(self.size)  # a feature that was never seen has the coefficient 0
         # (A - n m m')^-1 b, where A^-1 is the inverse.
         weights[self._seen] = plain + solved * (self.n * _dot(mean, plain) / (1 - self.n * _dot(mean, solved)))

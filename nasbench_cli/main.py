@@ -14,6 +14,7 @@ from itertools import pairwise
 import click
 from click.shell_completion import CompletionItem
 
+from nasbench.base.errors import Interrupted, NasbenchError
 from nasbench.base.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.base.layout import one_line
 from nasbench.base.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed, say
@@ -162,12 +163,10 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return error.format_message(), BAD_USAGE
     if isinstance(error, ImportError):  # what follows may need the same package
         return f"a package cannot be imported: {error} (--debug shows where)", SOME_FAILED
+    from nasbench.base.errors import not_utf8
     from nasbench.base.foreign import plain
-    from nasbench.benchmarks import UsageError
-    from nasbench.results import Interrupted, StoreError
-    from nasbench.results.errors import not_utf8
 
-    if isinstance(error, UsageError | StoreError):
+    if isinstance(error, NasbenchError):
         return plain(str(error)), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
     if isinstance(error, SystemExit):  # click raises none here, but for the completion of the shell
         return f"a plug-in ended the command (sys.exit({error.code!r}); --debug shows where)", SOME_FAILED

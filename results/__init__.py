@@ -1,6 +1,6 @@
 """Trajectories: the store, the statistics, tables and plots."""
 
-from nasbench.results.errors import Interrupted, StoreError
+from nasbench.base.errors import Interrupted, StoreError
 from nasbench.results.store import Store
 from nasbench.results.store.trajectory import Row, Setting, Setup, Trajectory
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from nasbench.base.errors import StoreError
 from nasbench.base.fronts import Front, losses
 from nasbench.results.curves import Array, Curves
-from nasbench.results.errors import StoreError
 from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score, values_of
 from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from nasbench.results.errors import StoreError, nearest
+from nasbench.base.errors import StoreError, suggestion
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.trajectory import Setup
@@ -65,9 +65,9 @@ class Selection:
         for name in names:
             matches = {name} & known or {k for k in known if kind == "method" and k.partition(":")[0] == name}
             if not matches:
-                suggestion = nearest(name, sorted(known))
+                meant = suggestion(name, sorted(known))
                 raise StoreError(
-                    f"there are no runs of the {kind} {name!r}{suggestion}; allowed: {'; '.join(sorted(known))}"
+                    f"there are no runs of the {kind} {name!r}{meant}; allowed: {'; '.join(sorted(known))}"
                 )
             meant |= matches
         return meant
@@ -92,7 +92,7 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
     for spec in asked:
         if spec not in methods:
             raise StoreError(
-                f"there are no runs of the method {spec!r} to label{nearest(spec, methods)}; "
+                f"there are no runs of the method {spec!r} to label{suggestion(spec, methods)}; "
                 f"allowed: {'; '.join(methods)}"
             )
     known: dict[str, str] = {}

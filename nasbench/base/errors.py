@@ -1,4 +1,4 @@
-"""The exception whose message is written for the user, and functions that write such messages."""
+"""The exceptions whose messages are written for the user, and functions that write such messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ from typing import TypeAlias
 from nasbench.base.nearest import nearest
 
 
-class UsageError(Exception):
-    """A request of the user cannot be fulfilled; the message is one sentence that also says what is possible."""
+class NasbenchError(Exception):
+    """The root of all errors for the user: the message is one sentence that also says what is possible."""
+
+
+class UsageError(NasbenchError):
+    """A request of the user cannot be fulfilled."""
+
+
+class StoreError(NasbenchError):
+    """A store cannot be read or reported as the user asks."""
+
+
+class Interrupted(StoreError):
+    """The system failed (disk full, read-only, a process died); nothing is lost, and the same command continues."""
 
 
 class Misfit(UsageError):
@@ -40,11 +52,24 @@ def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = 
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and set(parts) <= {*names, *families}:
         return UsageError(f"{name!r} are several names where one {kind} is expected: give the option once for each")
-    close = nearest(name, [*names, *families])[: 3 if families else 1]
-    suggestion = f" (did you mean {' or '.join(filter(None, [', '.join(close[:-1]), *close[-1:]]))}?)" if close else ""
+    meant = suggestion(name, [*names, *families], 3 if families else 1)
     listed = ", ".join([*names, *_counted(families)]) or "none"
     advice = "; `nasbench list` has them all" if families else ""
-    return UsageError(f"unknown {kind} {name!r}{suggestion}; allowed: {listed}{advice}")
+    return UsageError(f"unknown {kind} {name!r}{meant}; allowed: {listed}{advice}")
+
+
+def suggestion(name: str, allowed: Collection[str], most: int = 1) -> str:
+    """` (did you mean …?)` with up to `most` of the nearest allowed names; empty if none is near."""
+    close = nearest(name, allowed)[:most]
+    return f" (did you mean {' or '.join(filter(None, [', '.join(close[:-1]), *close[-1:]]))}?)" if close else ""
+
+
+def not_utf8(what: str) -> str:
+    """Why a path that is no UTF-8 text to Python is none, and what helps: it is not, or the locale hides that it is."""
+    encoding = sys.getfilesystemencoding()
+    if encoding == "utf-8":
+        return f"{what} is not UTF-8 text: rename it"
+    return f"this locale reads {what} as {encoding}: set PYTHONUTF8=1, or a locale of UTF-8 (LC_ALL=C.UTF-8)"
 
 
 def check_choice(kind: str, name: str, allowed: Collection[str]) -> None:

@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
-Scale: TypeAlias = tuple[str, str, bool, bool]
-"""Name, unit, whether it is maximised and whether it is on a log scale: one of `Setting.scales`."""
+from nasbench.base.metrics import Scale
 
+Array: TypeAlias = NDArray[np.float64]
 MARGIN = 0.1
 """Share of a front's extent by which the reference point lies beyond the front."""
 
@@ -87,11 +86,8 @@ class Front:
 
 
 def losses(values: Array, scales: Sequence[Scale]) -> Array:
-    """Values in the metrics' units as losses: lower is better, by the logarithm on a log scale; same shape."""
-    scaled = np.array(values, float)
-    for column, (_, _, is_maximised, is_log) in enumerate(scales):
-        if is_log:
-            scaled[:, column] = np.log10(np.maximum(scaled[:, column], _LEAST))
-        if is_maximised:
-            scaled[:, column] *= -1.0
+    """Values in the metrics' units as losses: lower is better, by their logarithm on a log scale; same shape."""
+    logs = np.array([scale.log for scale in scales])
+    signs = np.array([-1.0 if scale.maximised else 1.0 for scale in scales])
+    scaled: Array = signs * np.where(logs, np.log10(np.where(logs, np.maximum(values, _LEAST), 1.0)), values)
     return scaled

@@ -5,11 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 ONLY = "only"
 """The split of a metric whose data has one split only: it is used for selection and reported, and reports say so."""
 LARGEST = 1e100
 """The largest absolute value of a number: sums, differences and squares of larger ones overflow."""
+
+
+class Scale(NamedTuple):
+    """How the values of a metric are compared with several objectives."""
+
+    name: str
+    """Name of the metric."""
+    unit: str
+    """Unit of its values."""
+    maximised: bool
+    """True if larger is better."""
+    log: bool
+    """Whether ratios of values count, not differences."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,11 @@ class Metric:
         logarithm of the others.
         """
         return self.split is None and self.unit not in {"", "%"}
+
+    @property
+    def scale(self) -> Scale:
+        """How its values are compared with several objectives."""
+        return Scale(self.name, self.unit, not self.minimize, self.log)
 
     @property
     def direction(self) -> str:

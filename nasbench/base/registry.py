@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -169,6 +169,19 @@ class Registry(Generic[T]):
                 self.add(point.name, item)
             except (Broken, UsageError) as error:
                 self.broken[point.name] = str(error)
+
+
+def entry_names(group: str, built_in: Sequence[str]) -> tuple[str, ...]:
+    """The names of all members of a group of entry points, built-in ones first; nothing is imported."""
+    return (*built_in, *(point.name for point in entry_points(group=group) if point.name not in built_in))
+
+
+def entry_point(group: str, kind: str, name: str, built_in: Sequence[str]) -> EntryPoint:
+    """The entry point of a group with this name. Raises UsageError, with the nearest name, if there is none."""
+    for point in entry_points(group=group):
+        if point.name == name:
+            return point
+    raise unknown(kind, name, entry_names(group, built_in))
 
 
 def with_reasons(error: UsageError, *registries: Registry[Any]) -> UsageError:

@@ -150,7 +150,7 @@ def _suites() -> list[dict[str, str]]:
 
 
 def _parts() -> list[dict[str, str]]:
-    from nasbench.results.errors import StoreError
+    from nasbench.base.errors import StoreError
     from nasbench.results.parts.registry import optional_names, requested  # with pandas and scipy: heavy
 
     rows = []

@@ -334,7 +334,7 @@ def _of_several(
         median=1.0 - known.median if known else None,
         noise=None,
         held_out=(),  # there is no single incumbent whose test metrics could be reported
-        scales=tuple((metric.name, metric.unit, not metric.minimize, metric.log) for metric in objectives),
+        scales=tuple(metric.scale for metric in objectives),
         front=tuple(map(tuple, known.values.tolist())) if known else (),
     )
 

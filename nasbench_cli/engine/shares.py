@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.base.fronts import Front
+from nasbench.base.fronts import Array, Front, losses
 from nasbench.benchmarks import Benchmark, Bound, Metric, UsageError
 from nasbench.benchmarks.abilities import KnowsAllMeans
 from nasbench.benchmarks.constraints import satisfied
-from nasbench.benchmarks.losses import Array, losses
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 
 
@@ -40,7 +39,7 @@ class Reference:
             values: of the objectives, in the metrics' units, shape (evaluations, objectives).
             counts: whether each evaluation counts, shape (evaluations,).
         """
-        return self.front.shares(losses(self.objectives, values), counts)
+        return self.front.shares(losses(values, [metric.scale for metric in self.objectives]), counts)
 
 
 @lru_cache(maxsize=64)
@@ -65,7 +64,7 @@ def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tupl
                 f"{metric.name} of {benchmark.name} counts by its logarithm, because it has the unit {metric.unit}, "
                 f"and is {column.min():g} somewhere: take another objective, or leave its unit out"
             )
-    points = losses(objectives, values)
+    points = losses(values, [metric.scale for metric in objectives])
     front = Front.of(points)
     alone = np.prod(np.maximum(1.0 - front.scaled(points), 0.0), axis=1)
     best = np.flatnonzero(is_nondominated(points))  # the first of equal ones

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from nasbench.base import textfile
-from nasbench.base.errors import check_choice, unknown
+from nasbench.base.errors import NasbenchError, check_choice, unknown
 from nasbench.base.options import KINDS
 from nasbench.base.registry import NotHere
 from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.cli.engine.keys import KEYS, Key, check_benchmark, grid_of, with_defaults
 from nasbench.cli.engine.plan import Grid, PlannedSetup, parse_seeds
 from nasbench.methods import MethodSpec
-from nasbench.results import StoreError
 from nasbench.results.scores import names as scores
 from nasbench.results.selection import check_label
 
@@ -315,7 +314,7 @@ class _Reader:
         except NotHere as error:
             others = self._not_here_either(error.command)
             raise NotHere(f"{self._place(key)}: {error}{others}", error.command) from None
-        except (UsageError, StoreError) as error:
+        except NasbenchError as error:
             self._fail(key, error)
 
     def _not_here_either(self, first: str) -> str:

@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nasbench.base.errors import StoreError
 from nasbench.base.numbers import fixed
 from nasbench.results.display.table import Table
-from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject, rows_of
 
 _MOST = 1000  # evaluations per setting; more change little and take long

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nasbench.base.errors import StoreError, suggestion
 from nasbench.base.numbers import constraint_name, fixed, intervals
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts.part import Part, Subject, rows_of
 from nasbench.results.scores.metric import name_in
 from nasbench.results.statistics.comparison import Comparison
@@ -70,7 +70,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     for name in metrics:
         if not any(name_in(f.setup, name) for _, f in subject.fragments):
             known = sorted({name for _, f in subject.fragments for name in f.setup.metrics})
-            allowed = f"{nearest(name, known)}; allowed: {', '.join(known)}"
+            allowed = f"{suggestion(name, known)}; allowed: {', '.join(known)}"
             raise StoreError(f"no benchmark here has the metric {name!r}{allowed}")
     curves = subject.curves
     points: dict[tuple[int, int, int], Array] = {}

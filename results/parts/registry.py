@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib.metadata import EntryPoint
 
-from nasbench.results import plugins
-from nasbench.results.errors import StoreError
+from nasbench.base.errors import StoreError
+from nasbench.base.foreign import errors_named
+from nasbench.base.registry import entry_names, entry_point
 from nasbench.results.parts import (
     answer,
     baseline,
@@ -86,7 +87,7 @@ _GROUP = "nasbench.parts"
 
 def optional_names() -> tuple[str, ...]:
     """Names of all optional parts, built-in ones first; nothing is imported."""
-    return plugins.names(_GROUP, list(OPTIONAL))
+    return entry_names(_GROUP, list(OPTIONAL))
 
 
 def requested(text: str) -> tuple[MakeOptional, list[str]]:
@@ -98,17 +99,17 @@ def requested(text: str) -> tuple[MakeOptional, list[str]]:
     words = [word.strip() for word in rest.split(",") if word.strip()]
     if name in OPTIONAL:
         return OPTIONAL[name], words
-    return _third_partys(plugins.entry_point(_GROUP, "part", name, list(OPTIONAL))), words
+    return _third_partys(entry_point(_GROUP, "part", name, list(OPTIONAL))), words
 
 
 def _third_partys(point: EntryPoint) -> MakeOptional:
     """A third party's function, wrapped so that its errors become one sentence."""
-    with plugins.errors_named(f"part {point.name!r} cannot be loaded"):
+    with errors_named(f"part {point.name!r} cannot be loaded"):
         make = point.load()
 
     @wraps(make)
     def made(subject: Subject, words: Sequence[str]) -> Part:
-        with plugins.errors_named(f"part {point.name!r} fails"):
+        with errors_named(f"part {point.name!r} fails"):
             part = make(subject, words)
         if not isinstance(part, Part):
             raise StoreError(f"part {point.name!r} returns {type(part).__name__!r}, which is no Part")

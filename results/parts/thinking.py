@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from nasbench.base.errors import StoreError
 from nasbench.base.numbers import fixed
 from nasbench.results.display.table import Table
-from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject, rows_of
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import time
 
-from nasbench.results.errors import Interrupted, StoreError
+from nasbench.base.errors import Interrupted, StoreError
 from nasbench.results.store import Store, disk
 
 _LOG = logging.getLogger("nasbench")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nasbench.base.errors import StoreError, suggestion
 from nasbench.results.curves import Curves
 from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
 from nasbench.results.display.panels import POINTS, Panel
 from nasbench.results.display.scene import Scene
-from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import sentences
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.registry import PARTS, requested
@@ -281,7 +281,7 @@ def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str
 def _baseline(curves: Curves, asked: str | None, wishes: dict[str, Any]) -> int:
     known = (*curves.methods, *curves.names)
     if asked is not None and asked not in known:
-        suggestion = nearest(asked, known)
-        raise StoreError(f"the baseline {asked!r} has no runs here{suggestion}; allowed: {', '.join(curves.names)}")
+        meant = suggestion(asked, known)
+        raise StoreError(f"the baseline {asked!r} has no runs here{meant}; allowed: {', '.join(curves.names)}")
     candidates = [asked, wishes.get("baseline"), "random", curves.methods[0]]
     return next(known.index(name) for name in candidates if name in known) % len(curves.methods)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
+from nasbench.base.errors import StoreError, suggestion
 from nasbench.base.fronts import losses
 from nasbench.base.numbers import count, with_unit
-from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import networks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
@@ -80,8 +80,8 @@ def find_runs(store: Store, method: str, bench: str, constraint: str | None, see
 
 
 def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreError:
-    suggestion = nearest(value, allowed)
-    return StoreError(f"{store.folder} has no runs of the {kind} {value!r}{suggestion}; allowed: {'; '.join(allowed)}")
+    meant = suggestion(value, allowed)
+    return StoreError(f"{store.folder} has no runs of the {kind} {value!r}{meant}; allowed: {'; '.join(allowed)}")
 
 
 def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:

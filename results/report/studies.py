@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from nasbench.base.errors import StoreError
 from nasbench.results.curves import Curves
-from nasbench.results.errors import StoreError
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.results import plugins
-from nasbench.results.errors import StoreError
+from nasbench.base.errors import StoreError
+from nasbench.base.foreign import errors_named
+from nasbench.base.registry import entry_names, entry_point
 from nasbench.results.scores.average import Average
 from nasbench.results.scores.mean import Mean
 from nasbench.results.scores.observed import Observed
@@ -43,7 +44,7 @@ __all__ = [
 
 def names() -> tuple[str, ...]:
     """The names of all scores, built-in ones first; nothing is imported."""
-    return plugins.names(_GROUP, [score.name for score in _BUILT_IN])
+    return entry_names(_GROUP, [score.name for score in _BUILT_IN])
 
 
 def score_of(name: str) -> Score:
@@ -51,8 +52,8 @@ def score_of(name: str) -> Score:
     built_in = {score.name: score for score in _BUILT_IN}
     if name in built_in:
         return built_in[name]
-    point = plugins.entry_point(_GROUP, "score", name, list(built_in))
-    with plugins.errors_named(f"score {name!r} cannot be loaded"):
+    point = entry_point(_GROUP, "score", name, list(built_in))
+    with errors_named(f"score {name!r} cannot be loaded"):
         score = point.load()()
     if not isinstance(score, Score):
         raise StoreError(f"score {name!r} is {type(score).__name__!r}, which is no nasbench.results.scores.Score")
@@ -65,7 +66,7 @@ def values_of(score: Score, incumbents: Incumbents) -> Array | None:
     """What a score says of incumbents. Raises StoreError, with its name, if a third party's fails."""
     if type(score).__module__.startswith("nasbench."):
         return score.values(incumbents)
-    with plugins.errors_named(f"score {score.name!r} fails"):
+    with errors_named(f"score {score.name!r} fails"):
         values = score.values(incumbents)
         if values is not None and np.shape(values) != incumbents.observed.shape:
             raise ValueError(f"it has values of shape {np.shape(values)} for {len(incumbents.observed)} rows")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nasbench.results.errors import StoreError, nearest
+from nasbench.base.errors import StoreError, suggestion
 from nasbench.results.scores.score import Array, Incumbents, Score
 from nasbench.results.store.trajectory import NUMBERS
 
@@ -52,7 +52,7 @@ def _stored(asked: str, setup: Setup) -> str:
     if name is None:
         short = dict.fromkeys(name.split("@")[0] for name in setup.metrics)
         raise StoreError(
-            f"the runs on {setup.bench} have no metric {asked!r}{nearest(asked, list(short))}; theirs are "
+            f"the runs on {setup.bench} have no metric {asked!r}{suggestion(asked, list(short))}; theirs are "
             f"{', '.join(short)} (--bench or --family selects benchmarks)"
         )
     return name

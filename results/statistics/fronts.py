@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nasbench.base.fronts import MARGIN, Scale, losses
+from nasbench.base.fronts import MARGIN, losses
+from nasbench.base.metrics import Scale
 from nasbench.results.curves import Array
 
 

@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from nasbench.results.errors import StoreError
+from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.decoding import decoded
 from nasbench.results.store.fragment import Fragment, RunRecord

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeAlias
 
-from nasbench.results.errors import Interrupted, StoreError
+from nasbench.base.errors import Interrupted, StoreError
 
 Data: TypeAlias = bytes | memoryview
 

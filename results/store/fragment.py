@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nasbench.results.errors import StoreError
+from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.decoding import decoded
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, are_refused, schema, tells_of, to_table

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from nasbench.results.errors import StoreError
+from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from nasbench.results.errors import StoreError
+from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.archive import (
     BITS,

@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
-from nasbench.results.errors import Interrupted, StoreError, not_utf8
+from nasbench.base.errors import Interrupted, StoreError, not_utf8
 from nasbench.results.store import disk, fragment
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, log_table

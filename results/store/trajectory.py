@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from nasbench.base.metrics import Scale
+
 SCHEMA_VERSION = 4
 """Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.
 
@@ -176,9 +178,8 @@ class Setting:
     """Whether the space is sealed: no default of a method may be chosen on it."""
     caution: str = ""
     """A limit of what the benchmark's scores say, as a clause; empty if there is none."""
-    scales: tuple[tuple[str, str, bool, bool], ...] = ()
-    """Name, unit, whether it is maximised and whether it is on a log scale, for each of several objectives; empty for
-    one."""
+    scales: tuple[Scale, ...] = ()
+    """The scale of each of several objectives; empty for one."""
     front: tuple[tuple[float, ...], ...] = ()
     """The exact feasible front of several objectives: the mean of each objective at each of its points, in the metrics'
     units. Empty if it is unknown, and for one objective."""
@@ -308,7 +309,7 @@ class Setup:
         lists = {name: tuple(known.get(name, ())) for name in ("held_out", "maximised")}
         lists["bounds"] = tuple(known["bounds"])
         lists["front"] = tuple(map(tuple, known.get("front", ())))
-        lists["scales"] = tuple(map(tuple, known.get("scales", ())))
+        lists["scales"] = tuple(Scale(*scale) for scale in known.get("scales", ()))
         setting = Setting(**known | lists)
         parameters = tuple((name, value) for name, value in facts["parameters"])
         lists = {name: tuple(facts.get(name, ())) for name in ("metrics", "tuned_on", "objectives")}

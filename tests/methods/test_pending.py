@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from unittest import mock
 
 import numpy as np
@@ -58,17 +59,21 @@ def test_smbo_holds_what_is_pending_for_as_bad_as_the_worst() -> None:
     assert isinstance(method, Smbo)
     for _ in range(12):
         method.tell(evaluated(method.ask()))
-    before = method._ridge.weights()
-    assert method._believed() is method._ridge
+    before = method._weights()
     pending = [method.ask() for _ in range(5)]
-    believed = method._believed()
-    assert method._ridge.weights().tolist() == before.tolist()  # the model itself has learnt nothing
-    assert believed.n == method._ridge.n + 5
-    assert believed._total == pytest.approx(method._ridge._total + 5 * max(method._feasible))
+    believed = method._weights()
+    with mock.patch.object(method, "_pending", []):
+        assert method._weights().tolist() == before.tolist()  # the model itself has learnt nothing
+    told_so = deepcopy(method)
+    told_so._pending.clear()
+    worst = max(method._objectives)
+    for configuration in pending:
+        told_so.tell(Observation(configuration, Evaluation({"loss": worst, "size": 0.0}, 1.0), True))
+    assert believed == pytest.approx(told_so._weights())
     assert len(set(pending)) > 1  # with one model for all, each would be the best of the same weights
     for configuration in pending:
         method.tell(evaluated(configuration))
-    assert method._believed() is method._ridge
+    assert not method._pending
 
 
 def test_a_believed_mean_stays_and_its_variance_shrinks() -> None:

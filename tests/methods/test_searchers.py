@@ -55,10 +55,10 @@ def test_the_surrogate_is_scikit_learns_ridge_regression(n: int, alpha: float, s
     x, y = rng.poisson(0.3, (n, 20)).astype(float), rng.normal(10, 3, n)
     x[:, rng.permutation(20)[seen:]] = 0.0
     ridge = Ridge(20, alpha)
-    for features, target in zip(x, y, strict=True):
-        ridge.add(features, target)
+    for features in x:
+        ridge.add(features)
     expected = linear.Ridge(alpha=alpha).fit(x, y)
-    assert ridge.weights() == pytest.approx(expected.coef_, rel=1e-6, abs=1e-8)
+    assert ridge.weights(y) == pytest.approx(expected.coef_, rel=1e-6, abs=1e-8)
 
 
 def test_smbo_proposes_the_best_predicted_of_its_candidates() -> None:
@@ -66,7 +66,7 @@ def test_smbo_proposes_the_best_predicted_of_its_candidates() -> None:
     method = Smbo(problem, np.random.default_rng(0), explore=0.0, initial=3)
     for configuration, loss in (((0, 0), 1.0), ((1, 0), 5.0), ((2, 1), 3.0)):
         method.tell(told(configuration, loss))
-    weights = method._ridge.weights()
+    weights = method._weights()
     hashed = Hashed(GRID, 256)
     predicted = {c: weights[hashed.of(c)].sum() for c in GRID}
     assert predicted[method.ask()] == pytest.approx(min(predicted.values()))
@@ -90,7 +90,7 @@ def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible(
     method.tell(Observation((2, 0), FAILED, False))
     method.tell(told((2, 1), 7.0, 0.5))
     method.tell(told((0, 1), 3.0, 0.5))
-    assert np.isfinite(method._ridge.weights()).all()
+    assert np.isfinite(method._weights()).all()
     assert method.ask() == (0, 1)
 
 
@@ -99,12 +99,12 @@ def test_drift_of_the_surrogates_updates_is_gone_after_every_500_observations() 
     rng = np.random.default_rng(0)
     x, y = rng.poisson(0.3, (1500, 12)).astype(float), rng.normal(10, 3, 1500)
     ridge, exact = Ridge(12, 1.0), set()
-    for n, (features, target) in enumerate(zip(x, y, strict=True), 1):
-        ridge.add(features, target)
+    for n, features in enumerate(x, 1):
+        ridge.add(features)
         if n in (300, 499, 500, 501, 700, 999, 1000, 1499, 1500):
             centred, targets = x[:n] - x[:n].mean(axis=0), y[:n] - y[:n].mean()
             expected = np.linalg.solve(centred.T @ centred + np.eye(12), centred.T @ targets)
-            if ridge.weights() == pytest.approx(expected, rel=1e-8):
+            if ridge.weights(y[:n]) == pytest.approx(expected, rel=1e-8):
                 exact.add(n)
         if n in (300, 700, 1100):
             ridge._inverse *= 1.001
@@ -112,8 +112,10 @@ def test_drift_of_the_surrogates_updates_is_gone_after_every_500_observations() 
 
 
 @pytest.mark.parametrize("violations", [(), (5.0, 2.0)])
-def test_to_smbo_all_before_the_first_feasible_observation_are_as_good_as_it(violations: tuple[float, ...]) -> None:
-    """Whatever they violated, and failures too: from then on the surrogate predicts objectives."""
+def test_to_smbo_all_infeasible_observations_are_as_bad_as_the_worst_feasible_one_of_today(
+    violations: tuple[float, ...],
+) -> None:
+    """Whatever they violated, failures too, and however good the first feasible one was."""
     bound = Bound(Metric("size", ""), 1.0, True)
     method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
     before = [(0, 0), (1, 1)]
@@ -123,9 +125,9 @@ def test_to_smbo_all_before_the_first_feasible_observation_are_as_good_as_it(vio
     for configuration in (*before[: len(violations)], (2, 0)):
         plain.tell(told(configuration, 7.0))
     for one in (method, plain):
-        one.tell(told((2, 1), 7.0))
-        one.tell(told((0, 1), 3.0))
-    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+        one.tell(told((2, 1), 3.0))
+        one.tell(told((0, 1), 7.0))
+    assert method._weights() == pytest.approx(plain._weights())
     assert method._ridge.n == plain._ridge.n
 
 
@@ -141,7 +143,7 @@ def test_smbo_predicts_violations_until_something_is_feasible() -> None:
     for configuration, loss, size in (((0, 0), 0.1, 3.0), ((1, 1), 9.0, 5.0), ((2, 1), 0.2, 1.5)):
         method.tell(told(configuration, loss, size, feasible=False))
         plain.tell(told(configuration, size - 1))
-    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+    assert method._weights() == pytest.approx(plain._weights())
 
 
 @pytest.mark.parametrize(("initial", "random"), [(0, 1), (1, 1), (4, 4)])
@@ -172,7 +174,7 @@ def test_to_smbo_an_infeasible_observation_is_as_bad_as_the_worst_feasible_one()
                 one.tell(told(configuration, loss, 0.5))
         method.tell(bad)
         plain.tell(told((2, 1), 7.0, 0.5))
-        assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+        assert method._weights() == pytest.approx(plain._weights())
 
 
 def test_uct_equals_a_computation_by_hand() -> None:
@@ -448,7 +450,7 @@ def test_to_smbo_a_failure_before_anything_is_feasible_is_as_bad_as_the_largest_
         one.tell(told((1, 0), 1.0, 2.0, feasible=False))
     method.tell(Observation((2, 1), FAILED, False))
     plain.tell(told((2, 1), 1.0, 5.0, feasible=False))
-    assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+    assert method._weights() == pytest.approx(plain._weights())
 
 
 @pytest.mark.parametrize("method", ["local:initial=3", "popnas:first=3,children=1,exploration=1"])

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from nasbench.base.fronts import Array, losses
 from nasbench.benchmarks import Benchmark, Metric, UsageError, abilities, open_benchmark, parse_constraints
-from nasbench.benchmarks.losses import Array, losses
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import shares
@@ -43,7 +43,7 @@ def volume(points: Array) -> float:
 
 def scaled(found: Reference, values: Array) -> Array:
     """Losses on the scale of the front, shape (…, objectives)."""
-    return found.front.scaled(losses(found.objectives, values))
+    return found.front.scaled(losses(values, [metric.scale for metric in found.objectives]))
 
 
 def reference(bench: Benchmark, names: tuple[str, ...], *constraints: str) -> Reference:

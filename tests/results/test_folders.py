@@ -9,19 +9,15 @@ import pytest
 
 ROOM = Path(__file__).parents[2] / "results"
 MAY_IMPORT = {
-    "errors": set[str](),
-    "hypervolumes": set[str](),
-    "plugins": {"errors"},
-    "store": {"errors"},
-    "selection": {"store", "errors"},
-    "scores": {"plugins", "store", "errors"},
-    "curves": {"scores", "selection", "store", "errors"},
-    "reading": {"hypervolumes", "curves", "scores", "selection", "store", "errors"},
-    "statistics": {"hypervolumes", "curves", "scores", "store"},
+    "store": set[str](),
+    "selection": {"store"},
+    "scores": {"store"},
+    "curves": {"scores", "selection", "store"},
+    "reading": {"curves", "scores", "selection", "store"},
+    "statistics": {"curves", "scores", "store"},
     "display": {"curves"},
-    "parts": {"hypervolumes", "display", "statistics", "curves", "scores", "plugins", "store", "errors"},
+    "parts": {"display", "statistics", "curves", "scores", "store"},
     "report": {
-        "hypervolumes",
         "parts",
         "display",
         "statistics",
@@ -30,7 +26,6 @@ MAY_IMPORT = {
         "scores",
         "selection",
         "store",
-        "errors",
     },
 }
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import nasbench
-from nasbench.base.fronts import Front, Scale, losses
+from nasbench.base.fronts import Front, losses
+from nasbench.base.metrics import Scale
 from nasbench.benchmarks import abilities, open_benchmark
-from nasbench.benchmarks.losses import losses as losses_of
 from nasbench.cli.engine import shares
 from nasbench.results.display.panels import Panel
 from nasbench.results.parts.fronts import part as fronts_part
@@ -28,16 +28,14 @@ from nasbench.results.statistics.fronts import quality
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
-SCALES: tuple[Scale, ...] = (("error", "%", False, False), ("speed", "1/s", True, True))
+SCALES: tuple[Scale, ...] = (Scale("error", "%", False, False), Scale("speed", "1/s", True, True))
 FRONT = np.array([[1.0, 10.0], [2.0, 100.0], [4.0, 1000.0]])
 
 
-def test_losses_are_those_that_runs_are_scored_by() -> None:
+def test_losses_are_lower_where_better_and_logarithms_on_a_log_scale() -> None:
     table = open_benchmark("nb201-cifar10")
-    objectives = abilities.objectives(table, ("x-valid-error", "latency"))
-    scales = [(m.name, m.unit, not m.minimize, m.log) for m in objectives]
-    values = np.random.default_rng(0).uniform(0.1, 9, (20, 2))
-    assert np.array_equal(losses(values, scales), losses_of(objectives, values))
+    scales = [m.scale for m in abilities.objectives(table, ("x-valid-error", "latency"))]
+    assert losses(np.array([9.0, 100.0]), scales).tolist() == [9.0, 2.0]
     assert losses(FRONT, SCALES).tolist() == [[1, -1], [2, -2], [4, -3]]
 
 
