@@ -381,8 +381,8 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
     """Reports on copies of a method, each with different seeds, by the real runner on embedded tables."""
     from nasbench.benchmarks import open_benchmark, parse_constraints
     from nasbench.benchmarks.constraints import label
+    from nasbench.cli.engine.loop import run
     from nasbench.cli.engine.plan import Grid, Protocol, expand
-    from nasbench.cli.engine.runner import run
     from nasbench.methods import MethodSpec
     from nasbench.results.store.trajectory import HYPERVOLUME, NUMBERS
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nasbench.benchmarks import open_benchmark, parse_constraints
+from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand
-from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
 
 CHECKPOINTS = (50, 100, 150, 200)

@@ -23,8 +23,7 @@ from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.knowledge import Experts, Knowledge
-from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
-from nasbench.benchmarks.spaces.blockwise import Blockwise
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Space
 from nasbench.benchmarks.spaces.views import missing
 from nasbench.methods.facts import check_facts
 from nasbench.methods.refusals import Refusals
@@ -246,7 +245,7 @@ class Logged(NamedTuple):
     """Step inside the epoch, from 1."""
 
 
-class Method(Blockwise, ABC):
+class Method(ABC):
     """A search method: proposes configurations, learns from their evaluations.
 
     The harness builds one instance per run and then calls `ask` and `tell` from one thread, as follows.
@@ -339,14 +338,6 @@ class Method(Blockwise, ABC):
         """Numbers about the search, read when the run is over and stored with it; empty by default."""
         return ()
 
-    def ask_block(self, n: int) -> Block | None:
-        """The next n configurations at once, for methods whose proposals do not depend on observations.
-
-        They must equal the results of n calls of `ask`; the harness evaluates them together. Only called if the class
-        declares `blockwise=True`. None, the default, means that the method must be asked one by one.
-        """
-        return None
-
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
         """Number of random configurations before the method uses its observations; 0 if it uses them at once.
@@ -364,7 +355,7 @@ class Method(Blockwise, ABC):
         """The class that solves a problem: this one, unless the method has another for several objectives."""
         return cls
 
-    @classmethod
+    @classmethod  # noqa: B027 (most methods have nothing to import)
     def make_ready(cls) -> None:
         """Imports and compiles what the method needs.
 

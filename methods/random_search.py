@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces import Block, Configuration
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 
 @METHODS.register("random")
-class RandomSearch(Method, blockwise=True):
+class RandomSearch(Method):
     """Samples the space and learns nothing: the baseline every other method must beat."""
 
     serves_several = True
@@ -20,9 +20,6 @@ class RandomSearch(Method, blockwise=True):
 
     def ask(self) -> Configuration:
         return self._problem.sample(self._rng)
-
-    def ask_block(self, n: int) -> Block | None:
-        return self._problem.space.sample_block(n, self._rng)
 
     def tell(self, observation: Observation) -> None:
         """Ignored."""

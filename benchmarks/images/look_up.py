@@ -32,7 +32,7 @@ _VERSION = 3  # to be raised when a change gives a search other images or anothe
 _SIDE, _IMAGES, _FILTERS, _DEPTH, _BATCH = 16, 4000, 4, 1, 64
 
 
-class LookUp(TabularBenchmark, blockwise=True):
+class LookUp(TabularBenchmark):
     """The cells of NAS-Bench-201, images to search on, and a table of trained networks for the scores.
 
     The supernet has one cell per stage, four channels in the first stage, and sees up to 4,000 training images of

@@ -1,6 +1,6 @@
 """Search spaces: sets of configurations."""
 
-from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Space
+from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space
 from nasbench.benchmarks.spaces.features import Hashed
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate, Flat
@@ -18,7 +18,6 @@ __all__ = [
     "AsSequence",
     "AsSupernet",
     "AsTokens",
-    "Block",
     "Categorical",
     "Choice",
     "Condition",

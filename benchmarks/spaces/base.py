@@ -8,13 +8,9 @@ from typing import Any, TypeAlias
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks.spaces.blockwise import Blockwise
 
 Configuration: TypeAlias = Any
 """One point of a space, immutable and hashable. Its form depends on the space (a grid: a tuple of choice indices)."""
-
-Block: TypeAlias = Any
-"""Many configurations in a dense form that each space defines (a grid: an integer array of row numbers)."""
 
 Values: TypeAlias = dict[str, Any]
 """A configuration for people and files: hyper-parameter name → value, as JSON can hold them."""
@@ -24,7 +20,7 @@ class ForeignConfiguration(ValueError):
     """A configuration that does not belong to the space."""
 
 
-class Space(Blockwise, ABC):
+class Space(ABC):
     """A set of configurations, which can be sampled and mutated.
 
     Some methods need views of a space, which not every space has: see `spaces.views`.
@@ -36,13 +32,6 @@ class Space(Blockwise, ABC):
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
         """A random configuration: uniform, unless the space says otherwise (priors, programs)."""
-
-    def sample_block(self, n: int, rng: Generator) -> Block | None:
-        """The configurations that n calls of `sample` would draw from the same stream; None if there is no dense form.
-
-        Used only if the class declares `blockwise=True`.
-        """
-        return None
 
     @abstractmethod
     def mutate(self, configuration: Configuration, rng: Generator) -> Configuration:

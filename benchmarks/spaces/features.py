@@ -18,6 +18,7 @@ from nasbench.benchmarks.spaces.views import AsTokens
 
 Indices: TypeAlias = NDArray[np.int64]
 
+_MOST_ROWS = 1 << 63  # numbers of rows beyond overflow NumPy's integers
 _MOST_KNOWN = 100_000  # configurations whose buckets are kept
 
 
@@ -32,9 +33,8 @@ class Hashed:
         self._space, self._buckets = space, buckets
         self._known: dict[Configuration, Indices] = {}
         self._tokens = tokenizer(space)
-        self._rows = (
-            space if isinstance(space, FiniteSpace) and space.blockwise and not isinstance(space, AsTokens) else None
-        )
+        is_numbered = isinstance(space, FiniteSpace) and space.size < _MOST_ROWS and not isinstance(space, AsTokens)
+        self._rows = space if is_numbered else None
         choices = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
         if self._rows is not None and len(choices) == len(self._rows.hyperparameters):
             words = [[f"{h.name}={value}" for value in h.values] for h in choices]
@@ -56,10 +56,9 @@ class Hashed:
     def draw(self, n: int, rng: Generator) -> tuple[Callable[[int], Configuration], Indices]:
         """n random configurations, as a function of their number, and their buckets, shape (n, tokens), padded."""
         space = self._rows
-        rows = None if space is None else space.sample_block(n, rng)
-        digits = None if space is None or rows is None else space.digits(rows)
-        if space is not None and rows is not None and digits is not None:
-            return lambda i: space.configuration(int(rows[i])), self._table[digits + self._starts]
+        if space is not None:
+            rows = space.sample_rows(n, rng)
+            return lambda i: space.configuration(int(rows[i])), self._table[space.digits(rows) + self._starts]
         drawn = [self._space.sample(rng) for _ in range(n)]
         buckets = [self.of(configuration) for configuration in drawn]
         padded = np.full((n, max(map(len, buckets))), self._buckets, np.int64)

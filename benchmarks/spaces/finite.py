@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.base import Block, Configuration, Space
+from nasbench.benchmarks.spaces.base import Configuration, Space
 from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
 
 
 class FiniteSpace(Space):
-    """Finitely many configurations, numbered from 0; a block of them is an integer array of their numbers."""
+    """Finitely many configurations, numbered from 0."""
 
     hyperparameters: tuple[Hyperparameter, ...]
     """The hyper-parameters, in the order of `values`."""
@@ -41,8 +41,12 @@ class FiniteSpace(Space):
         """The text that stands for a configuration in files; by default its values, joined by colons."""
         return ":".join(map(str, self.values(configuration).values()))
 
-    def digits(self, block: Block) -> NDArray[np.int64] | None:
-        """The index of each hyper-parameter's value, shape (configurations, hyper-parameters).
+    def sample_rows(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        """The numbers of the configurations that n calls of `sample` would draw from the same stream, shape (n,)."""
+        return np.array([self.index(self.sample(rng)) for _ in range(n)], np.int64)
+
+    def digits(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The index of each hyper-parameter's value in some rows, shape (rows, hyper-parameters).
 
         None if a hyper-parameter is a real number.
         """
@@ -54,24 +58,3 @@ class FiniteSpace(Space):
 
     def check(self, configuration: Configuration) -> None:
         self.index(configuration)
-
-    def has_block(self, block: Block, n: int) -> bool:
-        """Whether `block` is the numbers of n configurations."""
-        return (
-            isinstance(block, np.ndarray)
-            and block.shape == (n,)
-            and block.dtype == np.int64
-            and bool(((block >= 0) & (block < self.size)).all())
-        )
-
-    def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
-        """`to_json` of many configurations, as an array of str of the same shape; each text is made once."""
-        for row in set(rows[self._row_json[rows] == ""].tolist()):
-            self._row_json[row] = self.to_json(self.configuration(row))
-        texts: NDArray[np.object_] = self._row_json[rows]
-        return texts
-
-    @cached_property
-    def _row_json(self) -> NDArray[np.object_]:
-        """The JSON of each configuration once it has been made, empty before."""
-        return np.full(self.size, "", dtype=object)

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, check_choice
-from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
+from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice, draw, index_of, values_text
 
@@ -22,7 +22,7 @@ Choices: TypeAlias = tuple[int, ...]
 _INT64 = 2**63 - 1
 
 
-class GridSpace(FiniteSpace, blockwise=True):
+class GridSpace(FiniteSpace):
     """The product of finite hyper-parameters.
 
     A configuration is a tuple of choice indices, one per hyper-parameter. Its index (the row of a table) is the
@@ -50,9 +50,9 @@ class GridSpace(FiniteSpace, blockwise=True):
             return tuple([int(rng.integers(size)) for size in self.sizes])
         return self.configuration(int(rng.integers(self.size)))
 
-    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64] | None:
-        if self.size > _INT64 or self._has_prior:
-            return None
+    def sample_rows(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        if self.size > _INT64 or self._has_prior or type(self).sample is not GridSpace.sample:
+            return super().sample_rows(n, rng)
         return rng.integers(self.size, size=n)  # the same numbers as n single draws
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
@@ -122,9 +122,9 @@ class GridSpace(FiniteSpace, blockwise=True):
     def to_json(self, configuration: Configuration) -> str:
         return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
 
-    def digits(self, block: Block) -> NDArray[np.int64]:
-        digits = np.empty((len(block), len(self.sizes)), np.int64)
-        for d, column in enumerate(np.unravel_index(block, self.sizes)):
+    def digits(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        digits = np.empty((len(rows), len(self.sizes)), np.int64)
+        for d, column in enumerate(np.unravel_index(rows, self.sizes)):
             digits[:, d] = column
         return digits
 

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, check_choice
-from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
+from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import (
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 _NEAREST = 8  # neighbours of a row whose hyper-parameters are real numbers
 
 
-class ListedSpace(FiniteSpace, blockwise=True):
+class ListedSpace(FiniteSpace):
     """The rows of a table; a configuration is the number of its row.
 
     Rows are drawn uniformly. The neighbours of a row are its eight nearest rows, and the rows of whose eight nearest it
@@ -57,7 +57,9 @@ class ListedSpace(FiniteSpace, blockwise=True):
     def sample(self, rng: Generator) -> int:
         return int(rng.integers(self.size))
 
-    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64]:
+    def sample_rows(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        if type(self).sample is not ListedSpace.sample:
+            return super().sample_rows(n, rng)
         return rng.integers(self.size, size=n)  # the same numbers as n single draws
 
     def index(self, configuration: Configuration) -> int:
@@ -166,7 +168,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
         return [sorted(rows) for rows in neighbours]
 
 
-class ListedChoices(ListedSpace, blockwise=True):
+class ListedChoices(ListedSpace):
     """The rows of a table whose hyper-parameters are all choices, in ascending order (lexicographically).
 
     The neighbours of a row are the rows that differ in one choice, or, if there are none, the nearest rows.
@@ -177,8 +179,8 @@ class ListedChoices(ListedSpace, blockwise=True):
     def __init__(self, hyperparameters: Sequence[Choice], points: NDArray[np.number]) -> None:
         super().__init__(hyperparameters, points)
 
-    def digits(self, block: Block) -> NDArray[np.int64]:
-        digits: NDArray[np.int64] = self.points[block].astype(np.int64)
+    def digits(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        digits: NDArray[np.int64] = self.points[rows].astype(np.int64)
         return digits
 
     def neighbours(self, configuration: Configuration) -> list[int]:

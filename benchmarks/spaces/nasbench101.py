@@ -34,7 +34,7 @@ Point = tuple[int, ...]
 """A cell as coordinates: one bit per edge, then the operation of each inner vertex; 0 for an absent vertex."""
 
 
-class ListedCells(ListedChoices, blockwise=True):
+class ListedCells(ListedChoices):
     """The cells of a table, without repetition; the flat view finds the listed cell that is the same as any cell.
 
     Two cells are the same if they are isomorphic once vertices on no path from input to output are removed. The

@@ -51,7 +51,7 @@ _CHAINS = (0, 0, 1, 2)
 _CHANNELS = 256  # of every layer: the largest number in the authors' networks
 
 
-class GraphNetworks(ListedChoices, blockwise=True):
+class GraphNetworks(ListedChoices):
     """The distinct architectures of NAS-Bench-Graph: 26,206 with all operations, 2,021 with those of proteins.
 
     A network can be written in up to 164 ways (other orders of nodes, other places of a skip); the flat view takes all

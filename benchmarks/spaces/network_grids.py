@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.listed import ListedSpace
 
 
-class CellGrid(GridSpace, blockwise=True):
+class CellGrid(GridSpace):
     """The cells of NAS-Bench-201: an operation on each of six edges, in the order of `cells.operations.EDGES`.
 
     Raises UsageError if there are not six hyper-parameters, or a value is not the name of a cell operation.
@@ -73,7 +73,7 @@ class PerceptronGrid(GridSpace):
         return False
 
 
-class TwoLayerGrid(PerceptronGrid, blockwise=True):
+class TwoLayerGrid(PerceptronGrid):
     """The grid of HPOlib: two layers of any activation and width, for regression."""
 
     kind = "mlp-reg"
@@ -83,7 +83,7 @@ class TwoLayerGrid(PerceptronGrid, blockwise=True):
         return [(values[f"activation_fn_{k}"], values[f"n_units_{k}"]) for k in (1, 2)]
 
 
-class EvenGrid(PerceptronGrid, blockwise=True):
+class EvenGrid(PerceptronGrid):
     """The grid of HPOBench: one to three ReLU layers of one width, for classification."""
 
     kind = "mlp-class"

@@ -81,7 +81,7 @@ class TableData:
     """Levels in the file that are no levels of the table, because a training lacks a value of the objective there."""
 
 
-class ImportedTable(TabularBenchmark, blockwise=True):
+class ImportedTable(TabularBenchmark):
     """An imported table. If it has the curve of the objective, it has a fidelity, and `at` opens it at lower levels."""
 
     def __init__(self, folder: Path) -> None:

@@ -22,7 +22,7 @@ NAMES = tuple(sorted(path.parent.name for path in FOLDER.glob("*/table.json")))
 """Names of all of them."""
 
 
-class PackedTable(ImportedTable, blockwise=True):
+class PackedTable(ImportedTable):
     """A table in a folder whose arrays are compressed."""
 
     def _array(self, digest: str) -> Array:

@@ -18,8 +18,7 @@ from nasbench.benchmarks.abilities import Oracle, quantile_rank
 from nasbench.benchmarks.constraints import Bound, satisfied
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Level
-from nasbench.benchmarks.spaces import Block, Configuration, FiniteSpace
-from nasbench.benchmarks.spaces.blockwise import Blockwise
+from nasbench.benchmarks.spaces import Configuration, FiniteSpace
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -27,7 +26,7 @@ MOST_REPETITIONS = 255
 """Largest number of repetitions of a configuration: they are counted in a byte each."""
 
 
-class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
+class TabularBenchmark(Benchmark):
     """A table. An evaluation draws one stored repetition, and returns all metrics of that repetition.
 
     Args:
@@ -151,33 +150,8 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     def mean_metrics(self, configuration: Configuration) -> Values:
         return Values(self.places, tuple(self._mean_rows[self.space.index(configuration)].tolist()))
 
-    def mean_metrics_block(self, block: Block) -> Array:
-        """The means of many configurations, columns in the order of `metrics`, shape (configurations, metrics)."""
-        rows: Array = self._mean_rows[block]
-        return rows
-
     def repetition_count(self, configuration: Configuration) -> int:
         return self.repetition_counts[self.space.index(configuration)] or self.repetitions
-
-    def repetition_counts_block(self, block: Block) -> NDArray[np.uint64]:
-        """`repetition_count` of many configurations, shape (configurations,)."""
-        counts = np.frombuffer(self.repetition_counts, np.uint8)[block].astype(np.uint64)
-        return np.where(counts, counts, np.uint64(self.repetitions))
-
-    def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
-        """The metrics that `evaluate` returns for many configurations, shape (configurations, metrics).
-
-        None if they must be evaluated one by one. Used only if the class declares `blockwise=True`.
-
-        Args:
-            block: the configurations, as `Space.sample_block` returns them.
-            seeds: one seed per configuration, shape (configurations,).
-        """
-        counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
-        if not counts.all():
-            return None  # some are not in the table: their evaluations fail one by one
-        rows: Array = self._rows[block * self.repetitions + (seeds % counts).astype(np.int64)]
-        return rows
 
     @property
     def is_free(self) -> bool:

@@ -14,7 +14,6 @@ from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageErr
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
-from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.checks.check import (
     Check,
     answer,
@@ -290,23 +289,13 @@ def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
                 require(same([known], [after]), f"{metric.name} is {known} before an evaluation and {after} after it")
 
 
-def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
-    block = benchmark.space.sample_block(_SAMPLES, _rng())
-    if block is None:
-        return "its space has no blocks"
+def _many_draws_equal_single_ones(benchmark: Benchmark) -> str | None:
+    space = benchmark.space
+    if not isinstance(space, FiniteSpace):
+        return "its configurations are not numbered"
     rng = _rng()
-    configurations = [benchmark.space.sample(rng) for _ in range(_SAMPLES)]
-    seeds = np.arange(_SAMPLES, dtype=np.uint64)
-    together = benchmark.evaluate_block(block, seeds) if isinstance(benchmark, TabularBenchmark) else None
-    if together is None:
-        return "it evaluates no blocks"
-    single = [
-        [*answer(benchmark, c, int(seed)).metrics.values()] for c, seed in zip(configurations, seeds, strict=True)
-    ]
-    require(
-        same(together, single),
-        "evaluate_block and evaluate give different metrics for the same configurations and seeds",
-    )
+    single = [space.index(space.sample(rng)) for _ in range(_SAMPLES)]
+    require(space.sample_rows(_SAMPLES, _rng()).tolist() == single, "sample_rows and as many calls of sample differ")
     return None
 
 
@@ -386,7 +375,7 @@ _ALL = {
     "levels are parts of one training": _levels_are_of_one_training,
     "kept trainings survive a kill": _kept_trainings_survive_a_kill,
     "cheap metrics are known beforehand": _cheap_metrics_are_known,
-    "blocks equal single evaluations": _blocks_equal_single_evaluations,
+    "many draws equal single ones": _many_draws_equal_single_ones,
     "seeds draw repetitions": _seeds_draw_repetitions,
     "quantiles bound shares": _quantiles_bound_shares,
     "no score beats the oracle": _no_score_beats_the_oracle,

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import WHOLE, Benchmark, Bound, Evaluation, Metric, UsageError, abilities, open_benchmark
-from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
+from nasbench.benchmarks.spaces import Configuration, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.check import (
     Check,
@@ -254,19 +254,6 @@ def _trains_as_it_may(trial: Trial) -> str | None:
     return f"levels {', '.join(map(str, levels))}; {further} of {trial.count} proposals continue a training"
 
 
-def _blocks_equal_single_asks(trial: Trial) -> str | None:
-    if not trial.spec.method.blockwise:
-        return "it asks one by one"
-    block = trial.method().ask_block(trial.count)
-    space = trial.benchmark.space
-    if block is None or not isinstance(space, FiniteSpace):
-        return "it asks one by one here"
-    method = trial.method()
-    single = [space.to_json(Proposal.of(method.ask(), WHOLE).configuration) for _ in range(trial.count)]
-    require(list(space.block_to_json(block)) == single, "ask_block and as many asks propose different configurations")
-    return None
-
-
 def _refuses_other_spaces(trial: Trial) -> None:
     space = _Bare()
     bare = Problem(space, (trial.benchmark.objective,), fidelity=trial.benchmark.fidelity)
@@ -364,7 +351,6 @@ _ALL = {
     "resumes exactly": _resumes_exactly,
     "levels are legal, and only trainings that were told go on": _trains_as_it_may,
     **{promise: _bears(pose) for promise, pose in PROBLEMS.items()},
-    "blocks equal single proposals": _blocks_equal_single_asks,
     "refuses spaces it cannot search": _refuses_other_spaces,
     "refuses options it does not have": _refuses_wrong_options,
 }

@@ -20,9 +20,9 @@ from nasbench.benchmarks.spec import BenchmarkSpec
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.events import Notice, collected, notices_about
 from nasbench.cli.engine.failures import FEWEST, OF_BENCHMARK
+from nasbench.cli.engine.loop import died, run
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.provenance import provenance
-from nasbench.cli.engine.runner import died, run
 from nasbench.cli.engine.workers import Diverged
 from nasbench.results import Interrupted, StoreError, Trajectory
 from nasbench.results.store.journal import Journal, forget

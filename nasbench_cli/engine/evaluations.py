@@ -6,9 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nasbench.base.faults import DeviceLost
 from nasbench.base.foreign import described, pass_on, plain, trace, where
 from nasbench.base.layout import one_line
@@ -16,7 +13,6 @@ from nasbench.base.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.methods.refusals import Refusals
 
 
@@ -120,15 +116,6 @@ def with_objectives(benchmark: Benchmark, evaluation: Evaluation, objectives: Se
             continue
         return Evaluation(_nothing(benchmark), evaluation.cost, "failed", reason)
     return evaluation
-
-
-def usable(benchmark: TabularBenchmark, metrics: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which evaluations of a block would be ok by `attempt`, shape (evaluations,), given their metrics."""
-    costs = benchmark.costs(metrics)
-    values = np.abs(np.column_stack([metrics, costs]))
-    is_large = ((values > LARGEST) & np.isfinite(values)).any(axis=1)
-    is_ok: NDArray[np.bool_] = np.isfinite(metrics[:, 0]) & (costs >= 0) & (costs < np.inf) & ~is_large
-    return is_ok
 
 
 def row_of(evaluation: Evaluation) -> tuple[float, ...]:

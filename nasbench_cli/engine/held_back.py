@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nasbench.benchmarks import Benchmark, Bound
 from nasbench.benchmarks.abilities import KnowsRepetitions
-from nasbench.benchmarks.constraints import satisfied
-from nasbench.benchmarks.spaces import Block, Configuration
-from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.cli.engine.evaluations import attempt, is_feasible, usable
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.engine.evaluations import attempt, is_feasible
 
 Worth: TypeAlias = tuple[float, bool | None]
 """Objective of the incumbent in the repetition held back, and whether it satisfies the constraints there. NaN and False
@@ -65,39 +60,3 @@ class HeldBack:
             return math.nan, False
         objective = trained.metrics[self._benchmark.objective.name]
         return objective, is_feasible(trained, self._bounds)
-
-
-def draw_block(
-    benchmark: TabularBenchmark, block: Block, seeds: NDArray[np.uint64], number: int
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The seeds that `HeldBack.draw` returns for many configurations, and the repetitions held back (-1: none)."""
-    counts = benchmark.repetition_counts_block(block)
-    held = np.where(counts > 1, np.uint64(number) % counts, 0)
-    drawn = seeds % counts
-    other = (held + np.uint64(1) + seeds % np.maximum(counts - np.uint64(1), np.uint64(1))) % counts
-    replaced = (counts > 1) & (drawn == held)
-    return np.where(replaced, other, seeds), np.where(counts > 1, held.astype(np.int64), -1)
-
-
-def worth_block(
-    benchmark: TabularBenchmark,
-    bounds: tuple[Bound, ...],
-    block: Block,
-    held: NDArray[np.int64],
-    is_new: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], NDArray[np.object_]]:
-    """What the incumbent is worth after each evaluation: objectives and feasibilities, shape (evaluations,).
-
-    Args:
-        block: the configurations in the order in which their evaluations finish.
-        held: the repetition held back of each, -1 for none, shape (evaluations,).
-        is_new: whether each becomes the incumbent, shape (evaluations,).
-    """
-    values = benchmark.evaluate_block(block[is_new], np.maximum(held[is_new], 0).astype(np.uint64))
-    assert values is not None  # the configurations were evaluated
-    is_held, is_ok = held[is_new] >= 0, usable(benchmark, values)
-    feasible = (satisfied(bounds, values, benchmark.places) & is_ok).astype(object)
-    number = np.cumsum(is_new)  # of incumbents so far
-    objectives = np.append(math.nan, np.where(is_held & is_ok, values[:, 0], math.nan))
-    verdicts = np.append(np.array([None]), np.where(is_held, feasible, np.array(None)))
-    return objectives[number], verdicts[number]

@@ -27,7 +27,7 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import refusing
 from nasbench.cli.engine.held_back import holds_back
 from nasbench.cli.engine.long_searches import beginning, too_long
-from nasbench.cli.engine.runner import MAX_EVALUATIONS
+from nasbench.cli.engine.loop import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem

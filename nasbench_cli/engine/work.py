@@ -13,10 +13,10 @@ from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.batches import Answer, Batch, Computed, compute, cut
 from nasbench.cli.engine.events import Notice, publish
 from nasbench.cli.engine.failures import FEWEST, FirstRuns
+from nasbench.cli.engine.loop import died
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.provenance import provenance
-from nasbench.cli.engine.runner import died
 from nasbench.results import Store
 from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.journal import forget, keep_for_retry

@@ -47,6 +47,8 @@ class Pending(NamedTuple):
     """Seconds that the training has cost up to there."""
     refusal: Evaluation | None = None
     """The evaluation of a configuration that is refused; None if it is trained."""
+    added: int = 0
+    """Work of the budget that it uses (`Level.work`)."""
 
 
 class Finished(NamedTuple):
@@ -258,10 +260,6 @@ class EvaluationSeeds:
         while ask >= len(self._known):
             self._known += self._draw(_BLOCK).tolist()
         return self._known[ask]
-
-    def first(self, n: int) -> NDArray[np.uint64]:
-        """The seeds of the asks 0 … n-1; of a fresh instance only."""
-        return self._draw(n)
 
     def _draw(self, n: int) -> NDArray[np.uint64]:
         return self._stream.random_raw(n) >> np.uint64(1)

@@ -12,7 +12,7 @@ from nasbench.base.layout import table
 from nasbench.base.streams import say
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
-from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.loop import run
 from nasbench.cli.speed.sizes import Sizes
 from nasbench.methods import MethodSpec
 from nasbench.results import Setting, Setup

@@ -6,7 +6,7 @@ import numpy as np
 
 from nasbench.benchmarks import Benchmark, Level
 from nasbench.benchmarks.constraints import Bound
-from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.loop import run
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal

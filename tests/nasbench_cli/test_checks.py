@@ -185,7 +185,7 @@ class Resumed(Careful):
         """Learns nothing."""
 
 
-class Blocks(Careful, blockwise=True):
+class Blocks(Careful):
     """Proposes otherwise in a block than one by one."""
 
     def ask_block(self, n: int) -> Block | None:

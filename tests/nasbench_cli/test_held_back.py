@@ -17,8 +17,8 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.imported import ImportedTable
 from nasbench.cli.engine import plan, runner
 from nasbench.cli.engine.held_back import HeldBack
+from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
-from nasbench.cli.engine.runner import run
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Setup, StoreError, Trajectory
 from nasbench.results.selection import check_versions

@@ -16,8 +16,8 @@ from nasbench.benchmarks.spaces import GridSpace
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import batches
 from nasbench.cli.engine.batches import Batch, compute_batch
+from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import PlannedSetup, open_benchmark
-from nasbench.cli.engine.runner import run
 from nasbench.methods import Problem
 from nasbench.results import Setup, Trajectory
 from nasbench.results.store.journal import Journal

@@ -15,8 +15,8 @@ import pytest
 
 from nasbench.benchmarks import Evaluation, Level, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand
-from nasbench.cli.engine.runner import run
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal, drop_failed, peek

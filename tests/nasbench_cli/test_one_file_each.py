@@ -78,7 +78,7 @@ def test_a_method_is_given_all_objectives_and_finds_their_front() -> None:
             assert sum(left == 0 for left, _ in observed[-100:]) > 50
 
 
-class Buys(Method, blockwise=True):
+class Buys(Method):
     """Asks for the price of every configuration that it proposes, one by one or in a block."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:

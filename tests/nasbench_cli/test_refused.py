@@ -13,9 +13,9 @@ import pytest
 
 from nasbench.benchmarks import Benchmark, Constraint, Evaluation, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine import runner
+from nasbench.cli.engine import loop
+from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
-from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Setup, Trajectory
@@ -175,7 +175,7 @@ def test_a_resumed_run_refuses_again_what_its_journal_holds(tmp_path: Path, monk
 
 def test_digits_refuses_a_network_without_training_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr(runner, "MOST_REFUSALS", 2)
+    monkeypatch.setattr(loop, "MOST_REFUSALS", 2)
     draw_blindly(monkeypatch)
     grid = Grid((MethodSpec("random"),), ("digits",), (parse_constraints(["parameters<=1"]),), (0,), Protocol(evals=5))
     (planned,) = expand([grid])

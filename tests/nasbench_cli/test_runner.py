@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nasbench.cli.engine.block import schedule
 
 from nasbench.base.faults import DeviceLost
 from nasbench.base.foreign import interrupts_noted
@@ -28,10 +29,9 @@ from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constra
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import runner
-from nasbench.cli.engine.block import schedule
 from nasbench.cli.engine.evaluations import attempt
+from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand
-from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation, Problem
 from nasbench.results import Row, Setup, Trajectory

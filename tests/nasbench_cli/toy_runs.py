@@ -1,7 +1,7 @@
 """Runs of toy methods on toy benchmarks, without a command or a store."""
 
 from nasbench.benchmarks import Benchmark, abilities, parse_constraints
-from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.loop import run
 from nasbench.methods import Method
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal

@@ -11,7 +11,7 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 SECONDS = 2.0
 
 
-class Priced(TabularBenchmark, blockwise=True):
+class Priced(TabularBenchmark):
     """A table of a formula, whose metric `guess` is known before training: it is the error, rounded."""
 
     def __init__(self) -> None:

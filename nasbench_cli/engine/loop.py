@@ -1,0 +1,356 @@
+"""Computes one run: ask, evaluate, tell, until the budget is used up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from operator import index
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.base.foreign import cleaned, ends_nothing, pass_on_noted
+from nasbench.base.metrics import Values
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abilities
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
+from nasbench.cli.engine.columns import Done, columns_of, with_end
+from nasbench.cli.engine.evaluations import refusals, refused, refusing, row_of, with_objectives
+from nasbench.cli.engine.held_back import HeldBack
+from nasbench.cli.engine.watch import asking
+from nasbench.cli.engine.workers import (
+    EvaluationSeeds,
+    Finished,
+    LiveWorkers,
+    Pending,
+    SimulatedWorkers,
+    Workers,
+)
+from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.results import Row, Setup, Trajectory
+from nasbench.results.store.journal import Journal
+from nasbench.results.store.trajectory import to_columns
+
+MAX_EVALUATIONS = 200_000
+"""Largest number of evaluations of one run: a budget in seconds alone would otherwise not bound it."""
+MOST_REFUSALS = 100
+"""Refused proposals in a row, per evaluation of the budget, that end a run."""
+
+
+def run(
+    setup: Setup,
+    seed: int,
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    bounds: tuple[Bound, ...],
+    journal: Journal | None = None,
+) -> Trajectory:
+    """Computes one run of a setup.
+
+    The method and the benchmark draw from separate streams (`_streams`); so the trajectory is a function of
+    (setup, seed), wherever and in whatever company it is computed.
+
+    Args:
+        journal: the journal of a run on a live benchmark; evaluations that it holds are told again instead of computed.
+
+    Raises Diverged if the method does not propose again what the journal holds.
+    """
+    began, start = datetime.now(UTC), monotonic()
+    with cleaned(), ends_nothing():
+        columns, failure, log = _searched(setup, seed, spec, benchmark, bounds, journal)
+    pass_on_noted()
+    ended = began + timedelta(seconds=monotonic() - start)  # the clock of the machine may be set meanwhile
+    return Trajectory(seed, columns, failure, _text(began), _text(ended), log)
+
+
+def died(setup: Setup, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:
+    """The trajectory of a run whose process died: the evaluations that are known, and a failed row with the reason."""
+    now = _text(datetime.now(UTC))
+    if setup.objectives:  # a journal has the best of the first one there, and shares of a hypervolume are not known
+        rows = [row._replace(incumbent=math.nan) for row in rows]
+    columns = to_columns(list(rows), len(setup.metrics))
+    return Trajectory(
+        seed, with_end(columns, max((row.finished for row in rows), default=0.0), reason), reason, now, now
+    )
+
+
+def _streams(setup: Setup, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
+    """New random streams of a run, one for the method and one for the benchmark.
+
+    They derive from the seed, the benchmark, the constraint and the objectives, if there are several: methods are
+    paired inside a setting, and settings are independent of each other. (From the seed alone, settings would repeat
+    each other's proposals, and tests over settings would find differences between identical methods in a third of all
+    reports.)
+    """
+    facts = [setup.bench, setup.constraint, *setup.objectives]
+    setting = hashlib.sha256(json.dumps(facts).encode()).digest()
+    method, benchmark = np.random.SeedSequence((seed, int.from_bytes(setting[:16], "little"))).spawn(2)
+    return np.random.default_rng(method), EvaluationSeeds(benchmark)
+
+
+def _searched(
+    setup: Setup,
+    seed: int,
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    bounds: tuple[Bound, ...],
+    journal: Journal | None,
+) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
+    """The columns of a run, why it failed (empty if it did not), and what its method logged."""
+    rng, seeds = _streams(setup, seed)
+    objectives = abilities.objectives(benchmark, setup.objectives)
+    held_back = HeldBack(benchmark, bounds, seeds.held_back) if setup.held_back else None
+    workers = SimulatedWorkers(benchmark) if journal is None else LiveWorkers(benchmark, journal, bounds, objectives)
+    search = _Search(setup, benchmark, bounds, objectives, workers, seeds, held_back)
+    failure = ""
+    log: tuple[Logged, ...] = ()
+    try:
+        state = None if journal is None else journal.state("method")
+        begin = perf_counter()
+        method = built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
+        if setup.charge_thinking and journal is None:  # on the wall clock it is already
+            search.clock.owe(perf_counter() - begin)
+        try:
+            search.loop(method)
+        except (MethodFailed, _EndsEarly) as error:
+            failure = str(error)
+        log = logged(method)
+    except MethodFailed as error:
+        failure = failure or str(error)
+    workers.close()
+    columns = columns_of(search.done, benchmark, bounds, objectives, held_back)
+    return with_end(columns, search.clock.now(), failure) if failure else columns, failure, log
+
+
+class _EndsEarly(Exception):
+    """Raised when a run proposes as much as it may, and its budget is not used up."""
+
+
+class _Trial(NamedTuple):
+    """A training that may be continued."""
+
+    configuration: Configuration
+    level: Level
+    """The level that it has reached."""
+    paid: float
+    """Seconds that it has cost."""
+    seed: int
+
+
+class _Clock:
+    """The clock of a run: that of its workers, and what the method is charged for."""
+
+    def __init__(self, workers: Workers, charges_thinking: bool) -> None:
+        self._workers, self._charges_thinking = workers, charges_thinking
+        self._owed = self._charged = 0.0
+
+    def now(self) -> float:
+        """Seconds on the clock; at least the end of what the method was charged for last."""
+        now = self._workers.now()
+        return now if now >= self._charged else self._charged
+
+    def owe(self, seconds: float) -> None:
+        """Puts seconds on the clock with the next call of the method."""
+        self._owed += seconds
+
+    def charge(self, thinking: float) -> None:
+        """Charges what is owed after a call of the method, and the call's seconds where thinking is charged."""
+        if self._charges_thinking or self._owed:
+            self._charged = self.now() + self._owed + (thinking if self._charges_thinking else 0.0)
+            self._owed = 0.0
+
+
+class _Budget:
+    """The rest of a run's budget."""
+
+    def __init__(self, setup: Setup, whole: int) -> None:
+        self.left = math.inf if setup.evals is None else setup.evals * whole
+        """Work (`Level.work`) that may still be given to workers."""
+        self.seconds = math.inf if setup.seconds is None else setup.seconds
+        self.asked = 0
+        self.refusals = 0
+        """Refusals in a row."""
+        self._patience = MOST_REFUSALS * (setup.evals or MAX_EVALUATIONS)
+
+    def lasts(self, now: float) -> bool:
+        """Whether something is left of it."""
+        return self.left > 0 and now < self.seconds
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether one more proposal is allowed."""
+        return self.asked < MAX_EVALUATIONS and self.refusals < self._patience
+
+    def takes(self, work: int) -> bool:
+        """Takes work from what is left; False if that is not enough, and then nothing shorter is looked for."""
+        if work > self.left:
+            self.left = 0
+            return False
+        self.left -= work
+        return True
+
+
+class _Search:
+    """The event loop of a run: it keeps what cannot be derived from table and record (`columns_of`)."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        benchmark: Benchmark,
+        bounds: tuple[Bound, ...],
+        objectives: tuple[Metric, ...],
+        workers: Workers,
+        seeds: EvaluationSeeds,
+        held_back: HeldBack | None,
+    ) -> None:
+        self.done: list[Done] = []
+        self.clock = _Clock(workers, setup.charge_thinking)
+        self._budget = _Budget(setup, benchmark.highest.work)
+        self._benchmark, self._workers, self._seeds, self._held_back = benchmark, workers, seeds, held_back
+        self._objectives, self._highest = objectives, benchmark.highest
+        self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
+        self._refused_by = () if setup.train_infeasible else refusing(benchmark, bounds)
+        self._free = list(range(setup.workers))
+        self._trials: dict[int, _Trial] = {}
+        self._told: dict[str, int] = {}
+        self._places: list[int] = []
+        self._tells_all = False
+
+    def posed(self, problem: Problem) -> Problem:
+        """The problem of this run: what its method is told of an evaluation, and pays for what it asks beforehand."""
+        problem = replace(problem, refusals=refusals(self._benchmark, self._refused_by))
+        known = problem.known
+        self._told = {name: place for place, name in enumerate(problem.told)}
+        self._places = [self._benchmark.places[name] for name in problem.told]
+        self._tells_all = list(self._told) == list(self._benchmark.places)
+        prices = {name: metric.seconds for name, metric in problem.told.items() if metric.seconds}
+        if known is None or self._benchmark.live or not prices:  # on the wall clock it takes its time
+            return problem
+
+        def paid(metric: str, configuration: Configuration) -> float:
+            self.clock.owe(prices.get(metric, 0.0))
+            return known(metric, configuration)
+
+        return replace(problem, known=paid)
+
+    def loop(self, method: Method) -> None:
+        budget, clock = self._budget, self.clock
+        while True:
+            while self._free and budget.lasts(clock.now()) and budget.is_patient:
+                self._ask(method)
+            finished = self._workers.next()
+            if finished is None or finished.finished > budget.seconds:
+                break  # what is still running when the seconds are over does not count
+            self._free.append(finished.pending.worker)
+            self._tell(method, finished)
+        if not budget.lasts(clock.now()) or budget.is_patient:
+            return
+        if budget.asked == MAX_EVALUATIONS:
+            raise _EndsEarly(f"{MAX_EVALUATIONS} evaluations did not use up the budget")
+        reason = self.done[-1].evaluation.reason
+        raise _EndsEarly(f"the last {budget.refusals:,} proposals were all refused, {reason}")
+
+    def _ask(self, method: Method) -> None:
+        begin = perf_counter()
+        try:
+            with asking(self._budget.asked):
+                asked = method.ask()
+            configuration, level, number, before = self._read(asked)
+            self._benchmark.space.check(configuration)
+        except BaseException as error:
+            raise failed("ask", error, type(method)) from error
+        finally:
+            thinking = perf_counter() - begin + method.unpaid
+            self._workers.pay(method.unpaid)
+            method.unpaid = 0.0
+        self.clock.charge(thinking)
+        now = self.clock.now()
+        if now >= self._budget.seconds:
+            return  # the thought has used up what was left
+        since, paid = (None, 0.0) if before is None else (before.level, before.paid)
+        is_new = before is None and self._refused_by
+        refusal = refused(self._benchmark, configuration, self._refused_by) if is_new else None
+        self._budget.refusals = 0 if refusal is None else self._budget.refusals + 1
+        added = level.work - (0 if since is None else since.work) if refusal is None else 0
+        if not self._budget.takes(added):
+            return
+        seed = self._seed(configuration, number) if before is None else before.seed
+        asks, worker = self._budget.asked, self._free.pop(0)
+        self._budget.asked += 1
+        self._workers.start(
+            Pending(asks, worker, configuration, now, thinking, number, level, seed, since, paid, refusal, added)
+        )
+
+    def _seed(self, configuration: Configuration, number: int) -> int:
+        """The seed of a new training: that of its number, or one that draws no hidden repetition."""
+        seed = self._seeds[number]
+        return seed if self._held_back is None else self._held_back.draw(configuration, seed)
+
+    def _read(self, asked: Configuration | Proposal) -> tuple[Configuration, Level, int, _Trial | None]:
+        """What is asked for: configuration, level, number of the training, and the training that it continues.
+
+        Raises ValueError or TypeError if that cannot be.
+        """
+        if not isinstance(asked, Proposal):  # to be trained to the end
+            return asked, self._highest, self._budget.asked, None
+        configuration, level, fidelity = asked.configuration, asked.level, self._benchmark.fidelity
+        if level != self._highest and (fidelity is None or level not in fidelity):
+            raise ValueError(f"there is no level {level}; allowed: {fidelity or 'the whole evaluation'}")
+        if asked.continues is None:
+            return configuration, level, self._budget.asked, None
+        number = index(asked.continues)
+        trial = self._trials.pop(number, None)
+        if trial is None:
+            raise ValueError(f"trial {number} cannot be continued: it is at work, has failed, or has ended")
+        if configuration != trial.configuration or fidelity is None or not fidelity.continues(trial.level, level):
+            raise ValueError(f"trial {number} is of another configuration, or cannot go on up to that level")
+        return configuration, level, number, trial
+
+    def _tell(self, method: Method, finished: Finished) -> None:
+        pending, evaluation, started, ended = finished
+        if pending.level == self._highest:
+            evaluation = with_objectives(self._benchmark, evaluation, self._objectives)
+        row = row_of(evaluation)
+        feasible = evaluation.status == "ok" and self._satisfies(row)
+        self._keep_trial(pending, evaluation)
+        failure = None
+        begin = perf_counter()
+        try:
+            with asking(self._budget.asked - 1):
+                told = evaluation if self._tells_all else self._without_others(evaluation, row)
+                method.tell(Observation(pending.configuration, told, feasible, pending.level, pending.trial))
+        except BaseException as error:
+            failure = failed("tell", error, type(method))
+        thinking = perf_counter() - begin
+        self.clock.charge(thinking)
+        self.done.append(Done(pending, evaluation, started, ended, pending.thinking + thinking))
+        if failure is not None:
+            raise failure
+
+    def _without_others(self, evaluation: Evaluation, row: tuple[float, ...]) -> Evaluation:
+        """The evaluation as the method is told of it: metrics of a test split are absent."""
+        return evaluation._replace(metrics=Values(self._told, tuple([row[place] for place in self._places])))
+
+    def _keep_trial(self, pending: Pending, evaluation: Evaluation) -> None:
+        """Keeps a training that may be continued."""
+        fidelity = self._benchmark.fidelity
+        if fidelity is not None and evaluation.status == "ok" and fidelity.may_continue(pending.level):
+            paid = pending.paid + evaluation.cost
+            self._trials[pending.trial] = _Trial(pending.configuration, pending.level, paid, pending.seed)
+
+    def _satisfies(self, row: tuple[float, ...]) -> bool:
+        """Whether values, in the order of the benchmark's metrics, satisfy the constraints."""
+        for bound, place in self._limits:  # noqa: SIM110 (a generator costs as much as everything else here)
+            if not bound.holds(row[place]):
+                return False
+        return True
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")
