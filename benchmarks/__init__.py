@@ -3,18 +3,20 @@
 from nasbench.base.errors import UsageError
 from nasbench.base.metrics import Metric
 from nasbench.benchmarks.abilities import Oracle
-from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds, Constraint, label, parse_constraints
 from nasbench.benchmarks.contract import BENCHMARKS, WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Axis, Fidelity, Level
 from nasbench.benchmarks.spec import BenchmarkSpec, open_benchmark
 
 __all__ = [
     "BENCHMARKS",
+    "NO_BOUNDS",
     "WHOLE",
     "Axis",
     "Benchmark",
     "BenchmarkSpec",
     "Bound",
+    "Bounds",
     "Constraint",
     "Evaluation",
     "Fidelity",

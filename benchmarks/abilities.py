@@ -18,7 +18,7 @@ from nasbench.base.errors import UsageError, unknown
 from nasbench.base.faults import DeviceLost
 from nasbench.base.foreign import errors_named
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
+from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Bounds, Constraint
 from nasbench.benchmarks.contract import Benchmark
 from nasbench.benchmarks.fidelity import spans
 from nasbench.benchmarks.spaces import Configuration
@@ -135,14 +135,14 @@ class Oracle(NamedTuple):
 class KnowsOracle(Protocol):
     """A benchmark that knows the best objective under constraints."""
 
-    def oracle(self, bounds: Sequence[Bound]) -> Oracle:
+    def oracle(self, bounds: Bounds) -> Oracle:
         """Best and worst objective under constraints.
 
         Raises UsageError, naming the smallest reachable value, if no configuration satisfies the constraints.
         """
 
 
-def oracle(benchmark: Benchmark, bounds: Sequence[Bound]) -> Oracle | None:
+def oracle(benchmark: Benchmark, bounds: Bounds) -> Oracle | None:
     """Best and worst objective under constraints; None where they cannot be known."""
     if not isinstance(benchmark, KnowsOracle):
         return None
@@ -310,19 +310,19 @@ def constrainable(benchmark: Benchmark) -> tuple[str, ...]:
     return tuple(metric.name for metric in benchmark.metrics[1:] if not metric.held_out)
 
 
-def bounds(benchmark: Benchmark, constraints: Sequence[Constraint]) -> tuple[Bound, ...]:
-    """The bounds that constraints mean on a benchmark, in their order.
+def bounds(benchmark: Benchmark, constraints: Sequence[Constraint]) -> Bounds:
+    """The bounds that constraints mean on a benchmark, one per metric, in the order of the constraints.
 
     `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
     (1 - q)-quantile: either way, the best share q of the configurations is feasible. A size class bounds a metric from
     both sides.
 
-    Raises UsageError for an unknown metric, or one whose quantiles are not known.
+    Raises UsageError for an unknown metric, one whose quantiles are not known, and two bounds that nothing satisfies.
     """
-    return tuple(bound for constraint in constraints for bound in _bounds(benchmark, constraint))
+    return Bounds.of(_bound(benchmark, constraint) for constraint in constraints)
 
 
-def _bounds(benchmark: Benchmark, constraint: Constraint) -> list[Bound]:
+def _bound(benchmark: Benchmark, constraint: Constraint) -> Bound:
     metric = named(benchmark, constraint.metric)
     if metric.held_out:
         raise UsageError(
@@ -335,8 +335,10 @@ def _bounds(benchmark: Benchmark, constraint: Constraint) -> list[Bound]:
                 f"{metric.name} is maximised: @{constraint.size} needs a metric that grows with the network"
             )
         low, high = SIZE_CLASSES[constraint.size]
-        below = [Bound(metric, quantile(benchmark, metric.name, low), upper=False)] if low else []
-        return [*below, Bound(metric, quantile(benchmark, metric.name, high), upper=True)]
+        least = quantile(benchmark, metric.name, low) if low else -math.inf
+        return Bound(metric, least, quantile(benchmark, metric.name, high))
     if constraint.relation == "@":
-        return [Bound(metric, quantile(benchmark, metric.name, constraint.number), upper=metric.minimize)]
-    return [Bound(metric, constraint.number, upper=constraint.relation == "<=")]
+        limit, is_above = quantile(benchmark, metric.name, constraint.number), metric.minimize
+    else:
+        limit, is_above = constraint.number, constraint.relation == "<="
+    return Bound(metric, high=limit) if is_above else Bound(metric, low=limit)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Literal, overload
 
@@ -69,40 +69,39 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Bound:
-    """One inequality on one metric of one benchmark."""
+    """The interval in which a metric of a benchmark must lie."""
 
     metric: Metric
     """The constrained metric."""
-    limit: float
-    """The last feasible value, in the metric's unit; finite."""
-    upper: bool
-    """True if a value is feasible iff value <= limit; False if it is feasible iff value >= limit."""
+    low: float = -math.inf
+    """The least feasible value, in the metric's unit."""
+    high: float = math.inf
+    """The largest feasible value."""
 
-    @property
-    def sign(self) -> float:
-        """1.0 for an upper bound, -1.0 for a lower one: a value is feasible iff sign * value <= sign * limit."""
-        return 1.0 if self.upper else -1.0
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise UsageError(
+                f"nothing satisfies both {replace(self, high=math.inf)} and {replace(self, low=-math.inf)}"
+            )
 
-    @property
-    def relation(self) -> Literal["<=", ">="]:
-        """The relation of a feasible value to the limit."""
-        return "<=" if self.upper else ">="
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval of feasible values, both ends included."""
-        return (-math.inf, self.limit) if self.upper else (self.limit, math.inf)
+    def both(self, other: Bound) -> Bound:
+        """The interval in which this bound and one on the same metric both hold. Raises UsageError if it is empty."""
+        return Bound(self.metric, max(self.low, other.low), min(self.high, other.high))
 
     @overload
     def slack(self, value: float) -> float: ...
     @overload
     def slack(self, value: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def slack(self, value: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
-        """Distance of a value (or of each value in an array) inside the bound, in the metric's unit; negative outside.
+        """Distance of a value (or of each in an array) inside the interval, in the metric's unit; negative outside.
 
         A value is feasible iff its slack is 0 or more. The slack of NaN is NaN: not feasible.
         """
-        return self.sign * (self.limit - value)
+        if self.low == -math.inf:
+            return self.high - value
+        if self.high == math.inf:
+            return value - self.low
+        return np.minimum(value - self.low, self.high - value)
 
     @overload
     def holds(self, value: float) -> bool: ...
@@ -110,18 +109,21 @@ class Bound:
     def holds(self, value: NDArray[np.float64]) -> NDArray[np.bool_]: ...
     def holds(self, value: float | NDArray[np.float64]) -> bool | NDArray[np.bool_]:
         """Whether a value (or each value in an array) is feasible; NaN is not."""
-        return self.slack(value) >= 0
+        if isinstance(value, np.ndarray):
+            return (self.low <= value) & (value <= self.high)
+        return self.low <= value <= self.high
 
     def excess(self, value: float) -> float:
-        """Distance of a value outside the bound, as a share of |limit| (absolute if the limit is 0); negative inside.
+        """Distance of a value outside the interval, as a share of that end (absolute if it is 0); negative inside.
 
         The excess of NaN is NaN.
         """
-        return -self.slack(value) / (abs(self.limit) or 1.0)
+        sides = [(self.low, self.low - value), (self.high, value - self.high)]
+        return max(distance / (abs(end) or 1.0) for end, distance in sides if math.isfinite(end))
 
     def violation(self, value: float) -> float:
-        """The excess of a value over the bound; 0 if it is feasible, infinite if it is NaN."""
-        if self.slack(value) >= 0:
+        """The excess of a value outside the interval; 0 if it is feasible, infinite if it is NaN."""
+        if self.holds(value):
             return 0.0
         return math.inf if math.isnan(value) else self.excess(value)
 
@@ -129,28 +131,101 @@ class Bound:
         """The value, for models that take finite numbers alone.
 
         NaN becomes a value with a violation of 1, and so does an infinite value that is not feasible; one that is
-        becomes a value as far inside the bound.
+        becomes a value as far inside the interval.
         """
         if math.isfinite(value):
             return value
-        step = self.sign * (abs(self.limit) or 1.0)
-        return self.limit - step if self.holds(value) else self.limit + step
+        above = value > 0 if self.low > -math.inf and self.high < math.inf else self.high < math.inf
+        end, outwards = (self.high, 1.0) if above else (self.low, -1.0)
+        step = outwards * (abs(end) or 1.0)
+        return end - step if self.holds(value) else end + step
+
+    @overload
+    def loss(self, value: float) -> float: ...
+    @overload
+    def loss(self, value: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def loss(self, value: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        """The value as a number that is feasible iff it is at most `limit`; smaller is farther inside."""
+        if self.low == -math.inf:
+            return value
+        return -value if self.high == math.inf else -self.slack(value)
+
+    @property
+    def limit(self) -> float:
+        """The largest feasible `loss`."""
+        if self.low == -math.inf:
+            return self.high
+        return -self.low if self.high == math.inf else 0.0
+
+    @property
+    def edge(self) -> float:
+        """An end of the interval: the last feasible value of a one-sided bound."""
+        return self.high if self.high < math.inf else self.low
+
+    @property
+    def sides(self) -> list[Bound]:
+        """The one-sided bounds that hold together: one, or two."""
+        below, above = replace(self, high=math.inf), replace(self, low=-math.inf)
+        return [bound for bound in (below, above) if (bound.low, bound.high) != (-math.inf, math.inf)]
+
+    @property
+    def interval(self) -> str:
+        """The interval in words that follow the name of the metric: `<= 0.5`, `>= 0.2`, or `in [0.2, 0.5]`."""
+        if self.low == -math.inf:
+            return f"<= {self.high:.7g}"
+        return f">= {self.low:.7g}" if self.high == math.inf else f"in [{self.low:.7g}, {self.high:.7g}]"
 
     def __str__(self) -> str:
-        return f"{self.metric.name} {self.relation} {self.limit:.7g} {self.metric.unit}".rstrip()
+        return f"{self.metric.name} {self.interval} {self.metric.unit}".rstrip()
 
 
-def satisfied(bounds: Sequence[Bound], values: NDArray[np.float64], places: Mapping[str, int]) -> NDArray[np.bool_]:
-    """Whether each row satisfies all bounds, shape (rows,); NaN satisfies none.
+class Bounds(tuple[Bound, ...]):
+    """The constraints of a run, one per metric: the one place that knows what is feasible, and by how much."""
 
-    Args:
-        values: metrics in their units, shape (rows, metrics).
-        places: the column of each metric.
-    """
-    hold = np.ones(len(values), np.bool_)
-    for bound in bounds:
-        hold &= bound.holds(values[:, places[bound.metric.name]])
-    return hold
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, bounds: Iterable[Bound]) -> Bounds:
+        """Joins bounds on the same metric into one. Raises UsageError if nothing satisfies both."""
+        joined: dict[str, Bound] = {}
+        for bound in bounds:
+            before = joined.get(bound.metric.name)
+            joined[bound.metric.name] = bound if before is None else before.both(bound)
+        return cls(joined.values())
+
+    @property
+    def known(self) -> Bounds:
+        """Those on metrics that are known before training."""
+        return Bounds(bound for bound in self if bound.metric.cheap)
+
+    @property
+    def learnt(self) -> Bounds:
+        """Those on metrics that only a training tells."""
+        return Bounds(bound for bound in self if not bound.metric.cheap)
+
+    def hold(self, metrics: Mapping[str, float]) -> bool:
+        """Whether an evaluation's metrics satisfy all bounds; NaN satisfies none."""
+        return all(bound.holds(metrics[bound.metric.name]) for bound in self)
+
+    def satisfied(self, values: NDArray[np.float64], places: Mapping[str, int]) -> NDArray[np.bool_]:
+        """Whether each row satisfies all bounds, shape (rows,); NaN satisfies none.
+
+        Args:
+            values: metrics in their units, shape (rows, metrics).
+            places: the column of each metric.
+        """
+        hold = np.ones(len(values), np.bool_)
+        for bound in self:
+            hold &= bound.holds(values[:, places[bound.metric.name]])
+        return hold
+
+    def violation(self, metrics: Mapping[str, float]) -> float:
+        """Sum of the violations of all bounds: 0 if all are satisfied, infinite if one is on a value of NaN."""
+        return math.fsum([bound.violation(metrics[bound.metric.name]) for bound in self])
+
+
+NO_BOUNDS = Bounds()
+"""No constraint."""
 
 
 def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Self
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.abilities import KnowsAllMeans
-from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace
@@ -38,11 +37,11 @@ class _OfATask:
         bounds: the constraints of the task.
     """
 
-    def __init__(self, benchmark: Benchmark, bounds: Sequence[Bound] = ()) -> None:
+    def __init__(self, benchmark: Benchmark, bounds: Bounds = NO_BOUNDS) -> None:
         self._benchmark, self._bounds = benchmark, tuple(bounds)
 
     @classmethod
-    def of(cls, benchmark: Benchmark, bounds: Sequence[Bound] = ()) -> Self | None:
+    def of(cls, benchmark: Benchmark, bounds: Bounds = NO_BOUNDS) -> Self | None:
         """What is known of a benchmark's task; None if its means are not known or its space is not finite."""
         is_table = isinstance(benchmark, KnowsAllMeans) and isinstance(benchmark.space, FiniteSpace)
         return cls(benchmark, bounds) if is_table else None
@@ -145,7 +144,7 @@ def _same_space(one: Benchmark, other: Benchmark) -> bool:
 
 
 @cache
-def _greedy(benchmark: Benchmark, bounds: tuple[Bound, ...], size: int) -> tuple[int, ...]:
+def _greedy(benchmark: Benchmark, bounds: Bounds, size: int) -> tuple[int, ...]:
     """The numbers of the configurations of a greedy portfolio, in its order."""
     standings = np.array([_standing(benchmark, peer, bounds) for peer in _peers(benchmark)])
     standings = np.where(np.isfinite(standings), standings, 1.0)
@@ -160,7 +159,7 @@ def _greedy(benchmark: Benchmark, bounds: tuple[Bound, ...], size: int) -> tuple
 
 
 @lru_cache(maxsize=8)  # an array per task: not all of a suite's are kept
-def _standing(benchmark: Benchmark, task: Benchmark, bounds: tuple[Bound, ...]) -> Array:
+def _standing(benchmark: Benchmark, task: Benchmark, bounds: Bounds) -> Array:
     """The share of a task's feasible configurations with a better mean objective, by configuration; NaN if infeasible.
 
     Args:
@@ -169,8 +168,8 @@ def _standing(benchmark: Benchmark, task: Benchmark, bounds: tuple[Bound, ...]) 
     """
     means = _means(task)
     feasible = np.isfinite(means[:, 0])
-    for bound in bounds:
-        feasible &= _within(bound, benchmark, task)
+    for side in (side for bound in bounds for side in bound.sides):
+        feasible &= _within(side, benchmark, task)
     objective = means[feasible, 0]
     shares = np.full(len(means), np.nan)
     shares[feasible] = np.searchsorted(np.sort(objective), objective) / max(len(objective), 1)
@@ -178,7 +177,7 @@ def _standing(benchmark: Benchmark, task: Benchmark, bounds: tuple[Bound, ...]) 
 
 
 def _within(bound: Bound, benchmark: Benchmark, task: Benchmark) -> NDArray[np.bool_]:
-    """Whether each configuration satisfies a bound on a task; on another task, the same share of them does."""
+    """Whether each configuration satisfies a one-sided bound on a task; on another one, the same share of them does."""
     own, values = (_means(b)[:, [m.name for m in b.metrics].index(bound.metric.name)] for b in (benchmark, task))
     holds: NDArray[np.bool_] = bound.holds(own)
     if task is benchmark:
@@ -187,6 +186,6 @@ def _within(bound: Bound, benchmark: Benchmark, task: Benchmark) -> NDArray[np.b
     count = -(-int(holds.sum()) * int(known.sum()) // int(np.isfinite(own).sum()))  # the share, rounded up
     if not count:
         return np.zeros(len(values), bool)
-    keys = np.where(known, values if bound.upper else -values, np.inf)
+    keys = np.where(known, bound.loss(values), np.inf)
     within: NDArray[np.bool_] = keys <= np.sort(keys)[count - 1]
     return within

@@ -10,7 +10,7 @@ from nasbench.base.metrics import Metric
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import RECTIFIERS
 from nasbench.benchmarks.spaces.graphs.pool import convolutional, perceptrons
@@ -68,13 +68,13 @@ def properties(graph: LayerGraph, is_counted: Callable[[str], bool]) -> list[tup
 
 def convolutional_networks() -> Benchmark:
     """`synthetic-cnn`: convolutional networks; residual layers count."""
-    space = NetworkSpace("cnn", Bounds(), convolutional(16, 2))
+    space = NetworkSpace("cnn", NetworkLimits(), convolutional(16, 2))
     return SyntheticBenchmark("synthetic-cnn", space, lambda label: label.startswith("res"))
 
 
 def multilayer_perceptrons() -> Benchmark:
     """`synthetic-mlp`: perceptrons; rectifiers count."""
-    space = NetworkSpace("mlp-reg", Bounds(), perceptrons("linear", 32))
+    space = NetworkSpace("mlp-reg", NetworkLimits(), perceptrons("linear", 32))
     return SyntheticBenchmark("synthetic-mlp", space, lambda label: label in RECTIFIERS)
 
 

@@ -30,7 +30,7 @@ def disc(x: float, y: float, centre: float) -> float:
 
 def problem(limit: float) -> Problem:
     """A toy problem on the square: minimise the objective subject to constraint <= limit."""
-    return Problem(SPACE, (Metric("objective", ""),), (Bound(Metric("constraint", ""), limit, upper=True),))
+    return Problem(SPACE, (Metric("objective", ""),), (Bound(Metric("constraint", ""), high=limit),))
 
 
 def observe(method: Method, point: tuple[float, float], objective: float, constraint: float, limit: float) -> None:

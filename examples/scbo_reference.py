@@ -39,7 +39,7 @@ def ours(seed: int, evals: int) -> float:
     """The best feasible value that a run of `scbo` finds."""
     space = ParameterSpace([Float(f"x{i}", LOW, HIGH) for i in range(VARIABLES)])
     total, length = Metric("sum", ""), Metric("length", "")
-    bounds = Bound(total, 0.0, upper=True), Bound(length, RADIUS, upper=True)
+    bounds = Bound(total, high=0.0), Bound(length, high=RADIUS)
     problem = Problem(space, (Metric("ackley", ""),), bounds)
     method, best = MethodSpec.parse("scbo").build(problem, np.random.default_rng(seed)), math.inf
     for _ in range(evals):

@@ -19,7 +19,7 @@ from nasbench.base.metrics import Metric, Values
 from nasbench.base.registry import Registry
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import abilities
-from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.knowledge import Experts, Knowledge
@@ -40,7 +40,7 @@ class Problem:
     objectives: tuple[Metric, ...]
     """The metrics to optimise, one to three; an evaluation lists them first. A single one is minimised; among several,
     some may be maximised, and `losses` gives all of them as losses."""
-    constraints: tuple[Bound, ...] = ()
+    constraints: Bounds = NO_BOUNDS
     """The bounds that a feasible configuration satisfies; empty if the problem is unconstrained."""
     known: Callable[[str, Configuration], float] | None = None
     """(metric, configuration) → value of a cheap metric (`Metric.cheap`) without an evaluation; None if the benchmark
@@ -62,6 +62,7 @@ class Problem:
     on tables."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", Bounds.of(self.constraints))
         if not self.told:
             metrics = (*self.objectives, *(bound.metric for bound in self.constraints))
             object.__setattr__(self, "told", {metric.name: metric for metric in metrics})
@@ -89,15 +90,14 @@ class Problem:
         return tuple(losses(values, [metric.scale for metric in self.objectives]).tolist())
 
     @property
-    def known_bounds(self) -> tuple[Bound, ...]:
+    def known_bounds(self) -> Bounds:
         """The constraints whose metric is known without an evaluation."""
-        return () if self.known is None else tuple(bound for bound in self.constraints if bound.metric.cheap)
+        return NO_BOUNDS if self.known is None else self.constraints.known
 
     @property
-    def learnt_bounds(self) -> tuple[Bound, ...]:
+    def learnt_bounds(self) -> Bounds:
         """The constraints whose metric is known only from an evaluation."""
-        known = self.known_bounds
-        return tuple(bound for bound in self.constraints if bound not in known)
+        return self.constraints if self.known is None else self.constraints.learnt
 
     def allows(self, configuration: Configuration) -> bool:
         """Whether the configuration satisfies every constraint that is known without an evaluation."""
@@ -137,7 +137,7 @@ class Problem:
     def of(
         cls,
         benchmark: Benchmark,
-        constraints: tuple[Bound, ...] = (),
+        constraints: Bounds = NO_BOUNDS,
         state: Path | None = None,
         objectives: tuple[Metric, ...] = (),
     ) -> Problem:
@@ -211,7 +211,7 @@ class Observation(NamedTuple):
         """
         return self.evaluation.curve
 
-    def rank(self, constraints: tuple[Bound, ...]) -> Rank:
+    def rank(self, constraints: Bounds) -> Rank:
         """A key that orders observations by violation (0 if feasible), then by objective; failed ones come last.
 
         A configuration that was refused before training is ordered by the violations that are known without it.

@@ -65,10 +65,8 @@ class Selection:
         for name in names:
             matches = {name} & known or {k for k in known if kind == "method" and k.partition(":")[0] == name}
             if not matches:
-                meant = suggestion(name, sorted(known))
-                raise StoreError(
-                    f"there are no runs of the {kind} {name!r}{meant}; allowed: {'; '.join(sorted(known))}"
-                )
+                near = suggestion(name, sorted(known))
+                raise StoreError(f"there are no runs of the {kind} {name!r}{near}; allowed: {'; '.join(sorted(known))}")
             meant |= matches
         return meant
 

@@ -17,7 +17,7 @@ from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.regression.data import CsvData, read
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import perceptrons
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
@@ -46,7 +46,7 @@ class RegressionBenchmark(Benchmark):
         self.fidelities = () if steps else tuple(range(_CHECKS, _MOST_STEPS + 1, _CHECKS))
         self.source, self.licence = f"{path}, a file of one's own", "the file's own"
         self.checksum = self._table.checksum
-        self.space = NetworkSpace("mlp-reg", Bounds(), perceptrons("linear", _WIDTH))
+        self.space = NetworkSpace("mlp-reg", NetworkLimits(), perceptrons("linear", _WIDTH))
         self.procedure = (
             f"stochastic gradient descent, step size {_RATE:g} on the sum of a batch's squared errors, batches of "
             f"{_BATCH}, {self._steps:,} steps; splits 0.6, 0.2, 0.2, standardised (NASBOT, section 5)"

@@ -33,8 +33,7 @@ class Hashed:
         self._space, self._buckets = space, buckets
         self._known: dict[Configuration, Indices] = {}
         self._tokens = tokenizer(space)
-        is_numbered = isinstance(space, FiniteSpace) and space.size < _MOST_ROWS and not isinstance(space, AsTokens)
-        self._rows = space if is_numbered else None
+        self._rows = _numbered(space)
         choices = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
         if self._rows is not None and len(choices) == len(self._rows.hyperparameters):
             words = [[f"{h.name}={value}" for value in h.values] for h in choices]
@@ -68,6 +67,13 @@ class Hashed:
 
     def _bucket(self, token: str) -> int:
         return crc32(token.encode()) % self._buckets
+
+
+def _numbered(space: Space) -> FiniteSpace | None:
+    """The space if its configurations have numbers that an array can hold, and no words of their own."""
+    if isinstance(space, FiniteSpace) and not isinstance(space, AsTokens) and space.size < _MOST_ROWS:
+        return space
+    return None
 
 
 def tokenizer(space: Space) -> Callable[[Configuration], list[str]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.metrics import Metric, Values
 from nasbench.benchmarks.abilities import Oracle, quantile_rank
-from nasbench.benchmarks.constraints import Bound, satisfied
+from nasbench.benchmarks.constraints import Bound, Bounds
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
@@ -192,14 +192,14 @@ class TabularBenchmark(Benchmark):
         values = self.values[:, :, column]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
-    def oracle(self, bounds: Sequence[Bound]) -> Oracle:
+    def oracle(self, bounds: Bounds) -> Oracle:
         feasible = np.isfinite(self._rows[:, 0])
         rows = int(feasible.sum())
         for bound in bounds:
             feasible = self._apply(bound, feasible, len(bounds) > 1)
         objective = self._rows[feasible, 0]
         means = self._mean_rows[np.isfinite(self._mean_rows[:, 0])]
-        means = means[satisfied(bounds, means, self.places)]
+        means = means[Bounds.of(bounds).satisfied(means, self.places)]
         return Oracle(
             best=float(objective.min()),
             worst=float(objective.max()),
@@ -226,7 +226,7 @@ class TabularBenchmark(Benchmark):
         kept: NDArray[np.bool_] = feasible & bound.holds(column)
         if not kept.any():
             known = column[feasible & np.isfinite(column)]
-            extreme = "smallest" if bound.upper else "largest"
+            extreme = "nearest" if len(bound.sides) > 1 else "smallest" if bound.high < math.inf else "largest"
             reachable = f"{known[np.argmax(bound.slack(known))]:.7g} {bound.metric.unit}" if len(known) else "not known"
             beside = " (beside the other constraints)" if has_others else ""
             raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -127,8 +128,8 @@ class AxNEI(Method):
                 logging.getLogger(name).setLevel(logging.ERROR)  # loggers of Ax do not inherit their level
             client = Client(random_seed=self._seed)
             client.configure_experiment(parameters=[_parameter(h) for h in self._named])
-            relations = enumerate(self._problem.constraints)
-            constraints = [f"c{i} {b.relation} {b.limit!r}" for i, b in relations]
+            sides = [(i, side) for i, bound in enumerate(self._problem.constraints) for side in bound.sides]
+            constraints = [f"c{i} <= {b.high!r}" if b.high < math.inf else f"c{i} >= {b.low!r}" for i, b in sides]
             goals = ", ".join(f"-{goal}" for goal in self._names)
             client.configure_optimization(goals, outcome_constraints=constraints or None)
             client.configure_generation_strategy(

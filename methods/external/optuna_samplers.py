@@ -110,7 +110,7 @@ class OptunaMethod(Method):
             self._opened_study().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
         if evaluation.status == "infeasible":  # unknown constraints of a refused configuration count as satisfied
-            told = {bound: bound.limit if math.isnan(value) else value for bound, value in told.items()}
+            told = {bound: bound.edge if math.isnan(value) else value for bound, value in told.items()}
         self.constrain(trial, {str(bound): bound.excess(bound.counted(value)) for bound, value in told.items()})
         if self._problem.several:
             self._opened_study().tell(trial, self._problem.losses(observation))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from time import monotonic
@@ -207,16 +206,11 @@ class OneShot(Method):
         if self._settings.bounds is not None:
             self._refuse_outside("parameters", *self._settings.bounds, *map(self._parameters, (smallest, largest)))
         ends = [self._space.configuration(stages) for stages in (smallest, largest)]
-        ranges: dict[str, tuple[float, float]] = {}
         known = self._problem.known
         for bound in self._problem.known_bounds:
-            name = bound.metric.name
-            if known is None or name not in _GROWING:
-                continue
-            low, high = ranges.get(name, (-math.inf, math.inf))
-            lowest, highest = bound.interval
-            ranges[name] = max(low, lowest), min(high, highest)
-            self._refuse_outside(name, *ranges[name], *(known(name, end) for end in ends))
+            if known is not None and bound.metric.name in _GROWING:
+                sizes = [known(bound.metric.name, end) for end in ends]
+                self._refuse_outside(bound.metric.name, bound.low, bound.high, *sizes)
 
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
         here = self._space.name
@@ -230,8 +224,6 @@ class OneShot(Method):
                 f"at least {low:,.0f} {what} is above the largest network that this method draws on {here}: "
                 f"{largest:,.0f}"
             )
-        if low > high:
-            raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, log: Sequence[Epoch]) -> None:
         """Logs progress and losses, at most every ten seconds."""
@@ -283,11 +275,8 @@ def _seconds(space: Searchable, kernels: Sequence[int]) -> float:
 
 def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
     """The least and the largest value of a metric that the constraints allow; None if there is no constraint on it."""
-    bounds = [bound for bound in problem.constraints if bound.metric.name == metric]
-    if not bounds:
-        return None
-    lows, highs = zip(*(bound.interval for bound in bounds), strict=True)
-    return max(0.0, *lows), min(highs)
+    bound = next((bound for bound in problem.constraints if bound.metric.name == metric), None)
+    return None if bound is None else (max(0.0, bound.low), bound.high)
 
 
 def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterator[Logged]:

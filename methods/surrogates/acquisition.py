@@ -28,5 +28,8 @@ def probability(bound: Bound, mean: Array, deviation: Array) -> Array:
     """The probability that normally distributed values satisfy a constraint."""
     from scipy.special import ndtr
 
-    holds: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
+    spread = np.maximum(deviation, 1e-12)
+    holds: Array = ndtr(bound.sides[-1].slack(mean) / spread)
+    if len(bound.sides) > 1:
+        holds = holds - ndtr((bound.low - mean) / spread)
     return holds

@@ -51,7 +51,7 @@ class Sampler:
     """Keeps the observations of one run and makes the next proposal.
 
     Args:
-        limits: limit of each constraint, satisfied by values <= limit (the caller negates lower bounds).
+        limits: limit of each constraint, satisfied by values <= limit (`Bound.loss`, `Bound.limit`).
         belief: see `Dimensions`.
     """
 

@@ -175,15 +175,14 @@ class TPE(Method):
             self._pending.remove(observation.configuration)
         sampler, metrics = self._estimators(), observation.evaluation.metrics
         if observation.evaluation.status != "ok":
-            known = {i: b.sign * metrics[b.metric.name] for i, b in enumerate(self._bounds)}
+            known = {i: b.loss(metrics[b.metric.name]) for i, b in enumerate(self._bounds)}
             known = {i: value for i, value in known.items() if not math.isnan(value)}
             if known:  # refused before training because of known constraint values
                 sampler.observe_known(observation.configuration, known)
             else:
                 sampler.observe_failure(observation.configuration)
             return
-        # Lower bounds are negated, so that every constraint reads value <= limit.
-        values = [b.sign * metrics[b.metric.name] for b in self._bounds]
+        values = [b.loss(metrics[b.metric.name]) for b in self._bounds]
         feasible = observation.feasible or not self.heeds_constraints
         self._observe(observation, values, feasible)
         self._observed += 1
@@ -219,7 +218,7 @@ class TPE(Method):
                 vanishing=self._variant == "amended" and not self._bounds,
                 narrowest=NARROWEST if self._variant == "amended" else NARROWEST_OF_SCRIPTS,
             )
-            limits = [b.sign * b.limit for b in self._bounds]
+            limits = [b.limit for b in self._bounds]
             self._sampler = self._new_sampler(limits, rules, self._belief.mode if self._belief else ())
         return self._sampler
 
@@ -320,7 +319,7 @@ class CTPE(TPE):
             values = {}
             for i in self._cheap:
                 bound = self._bounds[i]
-                values[i] = bound.sign * self._problem.known(bound.metric.name, configuration)
+                values[i] = bound.loss(self._problem.known(bound.metric.name, configuration))
             if any(map(math.isnan, values.values())):
                 self._estimators().observe_failure(configuration, view)  # infeasible before training
             else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, check_choice, check_range
 from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import Bound
+from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
@@ -160,7 +160,7 @@ class TreeBO(Method):
             if finite.sum() >= _FEWEST:
                 surrogate = self._surrogates.setdefault(metric, self._new_surrogate())
                 surrogate.fit(seen.only(finite), values[finite], pending, self._rng)
-        bounds = tuple(bound for bound in bounds if bound.metric.name in self._surrogates)
+        bounds = Bounds(bound for bound in bounds if bound.metric.name in self._surrogates)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
         def acquisition(points: Points, paths: bool = False) -> Array:
@@ -184,7 +184,7 @@ class TreeBO(Method):
             values = np.append(values, acquisition(self._tree.points(near)))
         return self._chosen(places, values, acquisition)
 
-    def _acquisition(self, points: Points, bounds: Sequence[Bound], best: float | None, paths: bool) -> Array:
+    def _acquisition(self, points: Points, bounds: Bounds, best: float | None, paths: bool) -> Array:
         """Expected improvement times the probability that constraints hold; without it while nothing is feasible."""
         from nasbench.methods.surrogates.acquisition import expected_improvement, probability
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
+from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
@@ -332,7 +333,7 @@ def _quantiles_bound_shares(benchmark: Benchmark) -> str | None:
 
 
 def _no_score_beats_the_oracle(benchmark: Benchmark) -> str | None:
-    oracle = abilities.oracle(benchmark, ())
+    oracle = abilities.oracle(benchmark, NO_BOUNDS)
     if oracle is None:
         return "its oracle is not known"
     for configuration, seed in _evaluated(benchmark):

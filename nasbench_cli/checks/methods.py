@@ -16,7 +16,8 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import WHOLE, Benchmark, Bound, Evaluation, Metric, UsageError, abilities, open_benchmark
+from nasbench.benchmarks import WHOLE, Benchmark, Evaluation, Metric, UsageError, abilities, open_benchmark
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.spaces import Configuration, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.check import (
@@ -83,7 +84,7 @@ class Trial:
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
     def method(
-        self, bounds: tuple[Bound, ...] = (), state: Path | None = None, objectives: tuple[Metric, ...] = ()
+        self, bounds: Bounds = NO_BOUNDS, state: Path | None = None, objectives: tuple[Metric, ...] = ()
     ) -> Method:
         """A new instance of the method; its generator always starts from the same state.
 
@@ -94,7 +95,7 @@ class Trial:
         known = refusals(self.benchmark, refusing(self.benchmark, bounds))
         return self.spec.build(replace(problem, refusals=known), np.random.default_rng(5))
 
-    def evaluated(self, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Observation:
+    def evaluated(self, proposal: Proposal, number: int, bounds: Bounds = NO_BOUNDS) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
         evaluation = score(self.benchmark, proposal, number, bounds)
         told = [metric.name for metric in self.benchmark.metrics if not metric.held_out]
@@ -122,7 +123,7 @@ def _trial(method: str, bench: str | None) -> Trial:
 class _Search:
     """A search as the harness runs it, which checks that every proposal is allowed."""
 
-    def __init__(self, trial: Trial, method: Method, bounds: tuple[Bound, ...] = ()) -> None:
+    def __init__(self, trial: Trial, method: Method, bounds: Bounds = NO_BOUNDS) -> None:
         self.asked: list[Proposal] = []
         self._trial, self._method, self._bounds = trial, method, bounds
         self._pending: list[tuple[Proposal, int]] = []
@@ -169,7 +170,7 @@ def _searched(
     trial: Trial,
     method: Method,
     workers: int = 1,
-    bounds: tuple[Bound, ...] = (),
+    bounds: Bounds = NO_BOUNDS,
     fails: Callable[[int], bool] = lambda _: False,
     count: int | None = None,
 ) -> list[Proposal]:

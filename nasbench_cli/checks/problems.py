@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Metric, abilities
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.cli.engine.evaluations import attempt, refused, refusing
 from nasbench.methods import Proposal
 
@@ -21,13 +22,13 @@ _WINDOW = (0.2, 0.6)  # quantiles between which a constrained metric must lie
 class Posed(NamedTuple):
     """The constraints and failures of a problem on some benchmark."""
 
-    bounds: tuple[Bound, ...] = ()
+    bounds: Bounds = NO_BOUNDS
     """The constraints."""
     fails: Callable[[int], bool] = lambda _: False
     """Whether the evaluation that is told after a given number of asks fails."""
 
 
-def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Evaluation:
+def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: Bounds = NO_BOUNDS) -> Evaluation:
     """The evaluation that answers a proposal.
 
     A live benchmark trains nothing here: its scores are made up, its cheap metrics are true, and what violates a bound
@@ -55,27 +56,27 @@ def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: tuple[B
     return Evaluation(metrics, 1.0, curve=curve or None)
 
 
-def _learnt(benchmark: Benchmark) -> tuple[Bound, ...]:
-    """Two bounds on a metric that is known only after an evaluation, if possible not the objective; empty for none."""
+def _learnt(benchmark: Benchmark) -> Bounds:
+    """An interval of a metric that is known only after an evaluation, if possible not the objective; empty for none."""
     metrics = [metric for metric in benchmark.metrics if not metric.cheap and not metric.held_out]
-    return _window(benchmark, (metrics[1:] or metrics)[0]) if metrics else ()
+    return _window(benchmark, (metrics[1:] or metrics)[0]) if metrics else NO_BOUNDS
 
 
-def _known(benchmark: Benchmark) -> tuple[Bound, ...]:
-    """Two bounds on a metric that is known beforehand; empty if there is no such metric."""
+def _known(benchmark: Benchmark) -> Bounds:
+    """An interval of a metric that is known beforehand; empty if there is no such metric."""
     metrics = [metric for metric in benchmark.metrics if metric.cheap and not metric.held_out]
-    return _window(benchmark, metrics[0]) if metrics else ()
+    return _window(benchmark, metrics[0]) if metrics else NO_BOUNDS
 
 
-def _window(benchmark: Benchmark, metric: Metric) -> tuple[Bound, ...]:
+def _window(benchmark: Benchmark, metric: Metric) -> Bounds:
     low, high = (float(np.quantile(_values(benchmark, metric), q)) for q in _WINDOW)
-    return Bound(metric, low, upper=False), Bound(metric, high, upper=True)
+    return Bounds([Bound(metric, low, high)])
 
 
-def _unmet(bounds: tuple[Bound, ...], benchmark: Benchmark) -> tuple[Bound, ...]:
+def _unmet(bounds: Bounds, benchmark: Benchmark) -> Bounds:
     """A bound that no observed value satisfies, on the metric of other bounds."""
     least = {bound.metric: float(_values(benchmark, bound.metric).min()) for bound in bounds}
-    return tuple(Bound(metric, low - abs(low) - 1, upper=True) for metric, low in least.items())
+    return Bounds(Bound(metric, high=low - abs(low) - 1) for metric, low in least.items())
 
 
 def _values(benchmark: Benchmark, metric: Metric) -> NDArray[np.float64]:
@@ -93,9 +94,9 @@ def _sampled(benchmark: Benchmark) -> dict[str, NDArray[np.float64]]:
     return {m.name: np.array([metrics.get(m.name, math.nan) for metrics in observed]) for m in benchmark.metrics}
 
 
-def _of_all(*kinds: tuple[Bound, ...]) -> list[Posed]:
+def _of_all(*kinds: Bounds) -> list[Posed]:
     """The problem with all of these constraints; none if the benchmark has no metric for one kind."""
-    return [Posed(tuple(bound for bounds in kinds for bound in bounds))] if all(kinds) else []
+    return [Posed(Bounds(bound for bounds in kinds for bound in bounds))] if all(kinds) else []
 
 
 def _of_none_feasible(benchmark: Benchmark) -> list[Posed]:
@@ -107,7 +108,8 @@ def _of_failures(benchmark: Benchmark) -> list[Posed]:
     def some(number: int) -> bool:
         return number % 3 == 0
 
-    return [Posed((), some), Posed((*_learnt(benchmark), *_known(benchmark)), some), Posed((), lambda _: True)]
+    both = Bounds((*_learnt(benchmark), *_known(benchmark)))
+    return [Posed(NO_BOUNDS, some), Posed(both, some), Posed(NO_BOUNDS, lambda _: True)]
 
 
 PROBLEMS: Mapping[str, Callable[[Benchmark], list[Posed]]] = {

@@ -17,6 +17,7 @@ from nasbench.base.options import description, option_defaults, option_meanings,
 from nasbench.base.registry import with_reasons
 from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, abilities, open_benchmark
+from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
@@ -115,7 +116,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
 
 def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
     counts = benchmark.repetition_counts
-    oracle, objective = benchmark.oracle(()), benchmark.objective
+    oracle, objective = benchmark.oracle(NO_BOUNDS), benchmark.objective
     most = count(max(counts), "repetition")
     repetitions = most if min(counts) == max(counts) else f"{min(counts)} to {most}"
     best = f"{oracle.best:.7g} {objective.unit}".rstrip()

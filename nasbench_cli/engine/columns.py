@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, Metric
+from nasbench.benchmarks import Benchmark, Evaluation, Metric
 from nasbench.benchmarks.abilities import KnowsMeans
-from nasbench.benchmarks.constraints import satisfied
+from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import row_of
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
@@ -35,7 +35,7 @@ class Done(NamedTuple):
 def columns_of(
     done: Sequence[Done],
     benchmark: Benchmark,
-    bounds: tuple[Bound, ...],
+    bounds: Bounds,
     objectives: tuple[Metric, ...],
     held_back: HeldBack | None,
 ) -> dict[str, Array]:
@@ -50,7 +50,7 @@ def columns_of(
     configurations = [each.configuration for each in pending]
     is_ok = np.array([e.status == "ok" for e in evaluations], bool)
     metrics = np.array([row_of(e) for e in evaluations], float).reshape(len(done), len(benchmark.metrics))
-    feasible = is_ok & satisfied(bounds, metrics, benchmark.places)
+    feasible = is_ok & bounds.satisfied(metrics, benchmark.places)
     level = np.array([each.level.work for each in pending], np.int64)
     incumbent, is_new = incumbents(metrics[:, 0], feasible, level)
     means, by_means = _means(benchmark, configurations, bounds)
@@ -121,9 +121,7 @@ def _texts(benchmark: Benchmark, configurations: Sequence[Configuration]) -> Arr
     return np.array([texts[configuration] for configuration in configurations], object)
 
 
-def _means(
-    benchmark: Benchmark, configurations: Sequence[Configuration], bounds: tuple[Bound, ...]
-) -> tuple[Array, Array]:
+def _means(benchmark: Benchmark, configurations: Sequence[Configuration], bounds: Bounds) -> tuple[Array, Array]:
     """The means over the table's repetitions, shape (rows, metrics), and whether they are feasible; NaN and None where
     no table has them."""
     means = np.full((len(configurations), len(benchmark.metrics)), math.nan)
@@ -132,7 +130,7 @@ def _means(
     known = {c: list(benchmark.mean_metrics(c).values()) for c in dict.fromkeys(configurations)}
     for i, configuration in enumerate(configurations):
         means[i] = known[configuration]
-    return means, (np.isfinite(means[:, 0]) & satisfied(bounds, means, benchmark.places)).astype(object)
+    return means, (np.isfinite(means[:, 0]) & bounds.satisfied(means, benchmark.places)).astype(object)
 
 
 def _unseen(configurations: Sequence[Configuration], is_new: Array, held_back: HeldBack | None) -> tuple[Array, Array]:

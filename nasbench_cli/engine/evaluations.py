@@ -11,27 +11,28 @@ from nasbench.base.foreign import described, pass_on, plain, trace, where
 from nasbench.base.layout import one_line
 from nasbench.base.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.refusals import Refusals
 
 
-def is_feasible(evaluation: Evaluation, bounds: tuple[Bound, ...]) -> bool:
+def is_feasible(evaluation: Evaluation, bounds: Bounds) -> bool:
     """Whether an evaluation is done, and satisfies the constraints."""
-    return evaluation.status == "ok" and all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
+    return evaluation.status == "ok" and bounds.hold(evaluation.metrics)
 
 
-def refusing(benchmark: Benchmark, bounds: Sequence[Bound]) -> tuple[Bound, ...]:
+def refusing(benchmark: Benchmark, bounds: Bounds) -> Bounds:
     """The constraints by which a run refuses to train: on a live benchmark those that are known beforehand."""
-    return tuple(bound for bound in bounds if bound.metric.cheap) if benchmark.live else ()
+    return bounds.known if benchmark.live else NO_BOUNDS
 
 
-def refusals(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Refusals | None:
+def refusals(benchmark: Benchmark, bounds: Bounds) -> Refusals | None:
     """What a run refuses by some constraints (`refusing`), for its method; None if it refuses nothing."""
     return Refusals(lambda configuration: refused(benchmark, configuration, bounds) is not None) if bounds else None
 
 
-def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:
+def refused(benchmark: Benchmark, configuration: Configuration, bounds: Bounds) -> Evaluation | None:
     """The evaluation of a configuration that violates a constraint which is known before training; None if none is.
 
     It costs the stated seconds of what was looked up (`Metric.seconds`).
@@ -39,14 +40,14 @@ def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bo
     Args:
         bounds: on cheap metrics (`Metric.cheap`).
     """
-    names = dict.fromkeys(bound.metric.name for bound in bounds)
+    names = [bound.metric.name for bound in bounds]
     values = {name: value for name in names if (value := _known(benchmark, name, configuration)) is not None}
     broken = [b for b in bounds if b.metric.name in values and not b.holds(values[b.metric.name])]
     if not broken:
         return None
     metrics = Values(benchmark.places, tuple(values.get(name, math.nan) for name in benchmark.places))
     limits = "; ".join(_broken(bound, values[bound.metric.name]) for bound in broken)
-    cost = math.fsum(metric.seconds for metric in {bound.metric for bound in bounds})
+    cost = math.fsum(bound.metric.seconds for bound in bounds)
     return Evaluation(metrics, cost, "infeasible", f"known before training: {limits}")
 
 
@@ -62,7 +63,7 @@ def _known(benchmark: Benchmark, metric: str, configuration: Configuration) -> f
 def _broken(bound: Bound, value: float) -> str:
     """How a value, NaN of what cannot be trained (`KnowsBefore`), does not satisfy a bound."""
     name = bound.metric.name
-    return f"it has no {name}" if math.isnan(value) else f"{name} is {value:g}, not {bound.relation} {bound.limit:g}"
+    return f"it has no {name}" if math.isnan(value) else f"{name} is {value:g}, not {bound.interval}"
 
 
 def attempt(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from nasbench.benchmarks import Benchmark, Bound
+from nasbench.benchmarks import Benchmark
 from nasbench.benchmarks.abilities import KnowsRepetitions
+from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import attempt, is_feasible
 
@@ -35,7 +36,7 @@ class HeldBack:
         number: uniform in [0, 2**63), one per run: a configuration with n repetitions lacks number % n.
     """
 
-    def __init__(self, benchmark: Benchmark, bounds: tuple[Bound, ...], number: int) -> None:
+    def __init__(self, benchmark: Benchmark, bounds: Bounds, number: int) -> None:
         assert isinstance(benchmark, KnowsRepetitions)
         self._benchmark, self._bounds, self._number = benchmark, bounds, number
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from nasbench.base.foreign import cleaned, ends_nothing, pass_on_noted
 from nasbench.base.metrics import Values
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abilities
+from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, abilities
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
 from nasbench.cli.engine.columns import Done, columns_of, with_end
@@ -48,7 +49,7 @@ def run(
     seed: int,
     spec: MethodSpec,
     benchmark: Benchmark,
-    bounds: tuple[Bound, ...],
+    bounds: Bounds,
     journal: Journal | None = None,
 ) -> Trajectory:
     """Computes one run of a setup.
@@ -99,7 +100,7 @@ def _searched(
     seed: int,
     spec: MethodSpec,
     benchmark: Benchmark,
-    bounds: tuple[Bound, ...],
+    bounds: Bounds,
     journal: Journal | None,
 ) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
@@ -203,7 +204,7 @@ class _Search:
         self,
         setup: Setup,
         benchmark: Benchmark,
-        bounds: tuple[Bound, ...],
+        bounds: Bounds,
         objectives: tuple[Metric, ...],
         workers: Workers,
         seeds: EvaluationSeeds,
@@ -215,7 +216,7 @@ class _Search:
         self._benchmark, self._workers, self._seeds, self._held_back = benchmark, workers, seeds, held_back
         self._objectives, self._highest = objectives, benchmark.highest
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
-        self._refused_by = () if setup.train_infeasible else refusing(benchmark, bounds)
+        self._refused_by = NO_BOUNDS if setup.train_infeasible else refusing(benchmark, bounds)
         self._free = list(range(setup.workers))
         self._trials: dict[int, _Trial] = {}
         self._told: dict[str, int] = {}

@@ -13,7 +13,6 @@ from nasbench.base.numbers import listed
 from nasbench.benchmarks import (
     BENCHMARKS,
     Benchmark,
-    Bound,
     Constraint,
     Metric,
     UsageError,
@@ -22,6 +21,7 @@ from nasbench.benchmarks import (
     open_benchmark,
     parse_constraints,
 )
+from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import refusing
@@ -109,7 +109,7 @@ class PlannedSetup:
     """Everything that determines the runs except the seed."""
     spec: MethodSpec
     """The method with its options."""
-    bounds: tuple[Bound, ...]
+    bounds: Bounds
     """The constraints as limits on the benchmark's metrics."""
     seeds: tuple[int, ...]
     """The seeds that were asked for, ascending."""
@@ -222,7 +222,7 @@ def _has_cheap(benchmark: Benchmark, constraint: str) -> bool:
 def _check_fit(
     spec: MethodSpec,
     benchmark: Benchmark,
-    bounds: tuple[Bound, ...],
+    bounds: Bounds,
     objectives: tuple[Metric, ...],
     protocol: Protocol,
     force: bool,
@@ -291,7 +291,7 @@ def misfit(spec: MethodSpec, problem: Problem) -> str:
     return ""
 
 
-def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[Metric, ...]) -> Setting:
+def _setting(benchmark: Benchmark, bounds: Bounds, objectives: tuple[Metric, ...]) -> Setting:
     oracle, objective = abilities.oracle(benchmark, bounds), benchmark.objective
     setting = Setting(
         space=benchmark.search_space or benchmark.family,
@@ -317,9 +317,7 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[
     return setting if len(objectives) == 1 else _of_several(setting, benchmark, bounds, objectives)
 
 
-def _of_several(
-    setting: Setting, benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[Metric, ...]
-) -> Setting:
+def _of_several(setting: Setting, benchmark: Benchmark, bounds: Bounds, objectives: tuple[Metric, ...]) -> Setting:
     """The facts of a setting with several objectives: 1 - the share of the hypervolume takes the objective's place."""
     known = reference(benchmark, objectives, bounds)
     return replace(
@@ -343,7 +341,7 @@ def _setup(
     spec: MethodSpec,
     benchmark: Benchmark,
     constraint: str,
-    bounds: tuple[Bound, ...],
+    bounds: Bounds,
     objectives: tuple[Metric, ...],
     setting: Setting,
     protocol: Protocol,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.base.fronts import Array, Front, losses
-from nasbench.benchmarks import Benchmark, Bound, Metric, UsageError
+from nasbench.benchmarks import Benchmark, Metric, UsageError
 from nasbench.benchmarks.abilities import KnowsAllMeans
-from nasbench.benchmarks.constraints import satisfied
+from nasbench.benchmarks.constraints import Bounds
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 
 
@@ -43,7 +43,7 @@ class Reference:
 
 
 @lru_cache(maxsize=64)
-def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tuple[Bound, ...]) -> Reference | None:
+def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: Bounds) -> Reference | None:
     """The exact front of a table under constraints, by the means over repetitions; None where no table knows it.
 
     Raises UsageError if no configuration is feasible by its means, or an objective without a logarithm is to have one.
@@ -54,7 +54,7 @@ def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tupl
 
     means, places = benchmark.all_means(), benchmark.places
     values = means[:, [places[metric.name] for metric in objectives]]
-    values = values[np.all(np.isfinite(values), axis=1) & satisfied(bounds, means, places)]
+    values = values[np.all(np.isfinite(values), axis=1) & bounds.satisfied(means, places)]
     if not len(values):
         limits = " and ".join(map(str, bounds)) or "every objective has a value"
         raise UsageError(f"no configuration of {benchmark.name} has means by which {limits}: there is no front")
@@ -77,7 +77,7 @@ def with_shares(
     means: NDArray[np.float64],
     benchmark: Benchmark,
     objectives: tuple[Metric, ...],
-    bounds: tuple[Bound, ...],
+    bounds: Bounds,
 ) -> dict[str, NDArray[Any]]:
     """The columns of a run with several objectives: the metrics `added`, and the first objective as `objective`.
 

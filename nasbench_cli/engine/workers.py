@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.base.metrics import Metric, Values
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level
+from nasbench.benchmarks import Benchmark, Evaluation, Level
+from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import attempt, is_feasible, row_of, with_objectives
 from nasbench.cli.engine.events import notices_about_evaluation
@@ -125,7 +126,7 @@ class LiveWorkers:
         self,
         benchmark: Benchmark,
         journal: Journal,
-        bounds: tuple[Bound, ...],
+        bounds: Bounds,
         objectives: tuple[Metric, ...] = (),
     ) -> None:
         self._benchmark, self._journal, self._objectives = benchmark, journal, objectives

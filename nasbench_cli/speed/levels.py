@@ -11,6 +11,7 @@ import numpy as np
 from nasbench.base.layout import table
 from nasbench.base.streams import say
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
+from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.engine.loop import run
 from nasbench.cli.speed.sizes import Sizes
@@ -51,7 +52,7 @@ def main(sizes: Sizes) -> None:
         times, count = [], 0
         for seed in range(sizes.repeats + 1):
             begin = perf_counter()
-            count = len(run(setup, seed, spec, benchmark, ()))
+            count = len(run(setup, seed, spec, benchmark, NO_BOUNDS))
             times.append((perf_counter() - begin) / count)
         rows.append((f"{workers} workers, runner alone", f"{count:,}", f"{1e6 * median(times[1:]):.1f}"))
     say("\n" + table(rows))

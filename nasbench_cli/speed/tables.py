@@ -24,7 +24,7 @@ from nasbench.base.errors import with_extra
 from nasbench.base.layout import table
 from nasbench.base.streams import say
 from nasbench.benchmarks import Benchmark, UsageError, abilities, open_benchmark, parse_constraints
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
@@ -228,7 +228,7 @@ def _clocked(module: ModuleType, name: str) -> Iterator[Callable[[], float]]:
 def networks(layers: int, count: int) -> list[LayerGraph]:
     """Random networks whose number of layers is within two of `layers`."""
     rng = np.random.default_rng(layers)
-    space = NetworkSpace("cnn", Bounds(layers=(5, layers + 2)), convolutional(16, 2)[:1])
+    space = NetworkSpace("cnn", NetworkLimits(layers=(5, layers + 2)), convolutional(16, 2)[:1])
     found: list[LayerGraph] = []
     graph = space.sample(rng)
     while len(found) < count:

@@ -189,15 +189,15 @@ def test_constraints_bound_every_metric_but_the_objective_and_those_of_test_spli
 def test_absolute_bounds_need_no_table_and_stay_in_order() -> None:
     size, speed = Bare.metrics[1:3]
     bounds = abilities.bounds(Bare(), parsed(["speed>=3", "size<=4"]))
-    assert set(bounds) == {Bound(speed, 3.0, upper=False), Bound(size, 4.0, upper=True)}
+    assert set(bounds) == {Bound(speed, low=3.0), Bound(size, high=4.0)}
     assert [bound.metric.name for bound in bounds] == [c.metric for c in parsed(["speed>=3", "size<=4"])]
     assert abilities.bounds(Bare(), ()) == ()
 
 
 def test_quantiles_bound_each_metric_on_its_better_side() -> None:
     size, speed = Knowing.metrics[1:3]
-    assert abilities.bounds(Knowing(), parsed(["size@0.3"])) == (Bound(size, 3.0, upper=True),)
-    assert abilities.bounds(Knowing(), parsed(["speed@0.3"])) == (Bound(speed, 3.0, upper=False),)
+    assert abilities.bounds(Knowing(), parsed(["size@0.3"])) == (Bound(size, high=3.0),)
+    assert abilities.bounds(Knowing(), parsed(["speed@0.3"])) == (Bound(speed, low=3.0),)
     with pytest.raises(UsageError, match="bare has no table of size"):
         abilities.bounds(Bare(), parsed(["size@0.3"]))
     with pytest.raises(UsageError, match=r"loss@0.3 of knowing is nan, which is not a bound"):
@@ -206,8 +206,8 @@ def test_quantiles_bound_each_metric_on_its_better_side() -> None:
 
 def test_size_classes_bound_what_is_minimised_from_both_sides() -> None:
     size = Knowing.metrics[1]
-    assert abilities.bounds(Knowing(), parsed(["size@S"])) == (Bound(size, 2.0, upper=True),)
-    assert abilities.bounds(Knowing(), parsed(["size@M"])) == (Bound(size, 4.0, False), Bound(size, 6.0, True))
+    assert abilities.bounds(Knowing(), parsed(["size@S"])) == (Bound(size, high=2.0),)
+    assert abilities.bounds(Knowing(), parsed(["size@M"])) == (Bound(size, low=4.0), Bound(size, high=6.0))
     with pytest.raises(UsageError, match="speed is maximised: @M needs a metric that grows with the network"):
         abilities.bounds(Knowing(), parsed(["speed@M"]))
 

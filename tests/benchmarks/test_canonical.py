@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.canonical import canonical, reordered
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import check
@@ -70,8 +70,8 @@ def test_labels_and_units_count_as_networkx_says() -> None:
 def test_a_thousand_free_networks_have_one_form_in_any_order() -> None:
     rng = np.random.default_rng(1)
     spaces = [
-        NetworkSpace("cnn", Bounds(units=(4, 512)), convolutional(8, 2)),
-        NetworkSpace("mlp-reg", Bounds(units=(4, 512)), perceptrons("linear", 16)),
+        NetworkSpace("cnn", NetworkLimits(units=(4, 512)), convolutional(8, 2)),
+        NetworkSpace("mlp-reg", NetworkLimits(units=(4, 512)), perceptrons("linear", 16)),
     ]
     for number in range(1000):
         graph = spaces[number % 2].sample(rng)

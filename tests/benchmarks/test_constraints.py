@@ -118,7 +118,7 @@ def test_slack_is_not_negative_exactly_where_the_bound_holds_for_numbers_and_arr
 
 def test_slack_is_the_distance_to_the_limit_and_positive_inside() -> None:
     size = Metric("m", "MB")
-    upper, lower = Bound(size, 4.0, True), Bound(size, 4.0, False)
+    upper, lower = Bound(size, high=4.0), Bound(size, low=4.0)
     assert (upper.slack(1.0), lower.slack(1.0)) == (3.0, -3.0)
     assert (upper.relation, upper.sign, upper.interval) == ("<=", 1.0, (-math.inf, 4.0))
     assert (lower.relation, lower.sign, lower.interval) == (">=", -1.0, (4.0, math.inf))
@@ -132,11 +132,11 @@ def test_size_classes_lie_between_the_quantiles_of_the_paper() -> None:
 
 def test_violations_are_relative_to_the_limit() -> None:
     size = Metric("m", "")
-    assert Bound(size, 4.0, True).violation(5.0) == 0.25
-    assert Bound(size, -4.0, False).violation(-5.0) == 0.25
-    assert Bound(size, 0.0, True).violation(3.0) == 3.0
-    assert Bound(size, 4.0, True).violation(math.nan) == math.inf
-    assert not Bound(size, 4.0, False).holds(math.nan)
+    assert Bound(size, high=4.0).violation(5.0) == 0.25
+    assert Bound(size, low=-4.0).violation(-5.0) == 0.25
+    assert Bound(size, high=0.0).violation(3.0) == 3.0
+    assert Bound(size, high=4.0).violation(math.nan) == math.inf
+    assert not Bound(size, low=4.0).holds(math.nan)
 
 
 @pytest.mark.parametrize("upper", [True, False])

@@ -90,7 +90,7 @@ def test_a_portfolio_is_greedy_on_the_other_tasks(tasks: list[TabularBenchmark])
 
 
 def test_a_portfolio_does_not_look_at_the_objective_of_its_own_task(tasks: list[TabularBenchmark]) -> None:
-    bound = Bound(SIZE, 0.4, upper=True)
+    bound = Bound(SIZE, high=0.4)
     own = values_of(0)
     scrambled = np.column_stack([own[::-1, 0], own[:, 1]])
     twin = table("known-twin", scrambled)
@@ -126,10 +126,10 @@ def test_a_belief_lies_in_its_range_of_the_feasible_configurations(
 
 def test_beliefs_are_feasible_where_anything_is(tasks: list[TabularBenchmark]) -> None:
     rng, sizes = np.random.default_rng(0), tasks[0].all_means()[:, 1]
-    bound = Bound(SIZE, 0.5, upper=True)
+    bound = Bound(SIZE, high=0.5)
     for expert in EXPERTS:
         assert all(sizes[SPACE.index(Experts(tasks[0], [bound]).belief(expert, rng))] <= 0.5 for _ in range(50))
-    nowhere = Experts(tasks[0], [Bound(SIZE, -1.0, upper=True)])
+    nowhere = Experts(tasks[0], [Bound(SIZE, high=-1.0)])
     assert len({nowhere.belief("good", rng) for _ in range(100)}) > 5
     with pytest.raises(UsageError, match="unknown expert 'best'; allowed: good, misleading, weak"):
         nowhere.belief("best", rng)
@@ -190,7 +190,7 @@ def test_a_constraint_is_carried_over_by_the_share_of_what_is_known() -> None:
     others[10:, 0] = 1 - others[10:, 1]  # so the best is the largest that is feasible
     own, other = table("part-0", values), table("part-1", others)
     own.search_space = other.search_space = "toys apart"
-    bound = Bound(SIZE, float(np.sort(values[:10, 1])[4]), upper=True)
+    bound = Bound(SIZE, high=float(np.sort(values[:10, 1])[4]))
     with ExitStack() as lent:
         for toy in (own, other):
             lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
@@ -206,7 +206,7 @@ def test_the_share_of_a_constraint_is_counted_in_whole_numbers(monkeypatch: pyte
     tasks = {name: SimpleNamespace(name=name, metrics=(Metric("loss", ""), SIZE)) for name in means}
     monkeypatch.setattr(knowledge, "_means", lambda task: means[task.name])
     for count in (wrong[0], 0):
-        bound = Bound(SIZE, count - 0.5, upper=True)
+        bound = Bound(SIZE, high=count - 0.5)
         assert knowledge._within(bound, tasks["one"], tasks["other"]).sum() == count  # type: ignore[arg-type]
 
 

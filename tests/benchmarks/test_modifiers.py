@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified
 from nasbench.benchmarks.spaces.graphs.networks import CONVOLUTIONS, POOLS, RECTIFIERS, SIGMOIDS, check, network
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
 from tests.methods.fixtures import FIXTURES
 
-BOUNDS = Bounds()
+BOUNDS = NetworkLimits()
 
 
 def given(facts: dict[str, list[object]]) -> LayerGraph:
@@ -157,9 +157,9 @@ def test_layers_that_were_no_neighbours_are_connected(networks: list[LayerGraph]
 
 def test_bounds_that_nothing_meets_are_said() -> None:
     with pytest.raises(UsageError, match="no modifier leads from this network to another one within the bounds"):
-        modified(STARTS[0], Bounds(layers=(1, 2)), np.random.default_rng(0))
+        modified(STARTS[0], NetworkLimits(layers=(1, 2)), np.random.default_rng(0))
     with pytest.raises(UsageError, match=r"layers must lie in \[1, 2\], not 9"):
-        Bounds(layers=(1, 2)).check(STARTS[0])
+        NetworkLimits(layers=(1, 2)).check(STARTS[0])
 
 
 CHAIN = [(0, 1), (1, 2), (2, 3), (3, 4)]
@@ -202,7 +202,7 @@ def test_what_is_no_network_is_said_in_a_sentence(changed: dict[str, object], me
 
 def test_a_modification_changes_the_network_where_an_eighth_of_its_units_is_less_than_half_a_unit() -> None:
     """Four units less an eighth are four: the step is none, and another one is taken."""
-    bounds = Bounds(units=(2, 256))
+    bounds = NetworkLimits(units=(2, 256))
     graph = convolutional(4, 2)[0]
     assert 4 in graph.units
     for seed in range(300):

@@ -9,13 +9,13 @@ import pytest
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import image_sizes, network
 from nasbench.benchmarks.spaces.graphs.pool import convolutional, perceptrons
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 
-BOUNDS = Bounds(units=(4, 512))
+BOUNDS = NetworkLimits(units=(4, 512))
 CNN = NetworkSpace("cnn", BOUNDS, convolutional(8, 2))
 
 
@@ -49,7 +49,7 @@ class TestSpace:
         with pytest.raises(UsageError, match=r"units must lie in \[4, 512\], not 4096"):
             CNN.from_values(CNN.values(big))
         with pytest.raises(UsageError, match=r"layers must lie in \[50, 60\]"):
-            NetworkSpace("cnn", Bounds(layers=(50, 60)), convolutional(8, 2))
+            NetworkSpace("cnn", NetworkLimits(layers=(50, 60)), convolutional(8, 2))
 
     def test_same_seed_same_networks(self) -> None:
         one, other = (np.random.default_rng(7) for _ in range(2))
@@ -120,7 +120,7 @@ class TestModules:
 
 
 def test_values_that_lack_a_part_are_one_sentence() -> None:
-    space = NetworkSpace("cnn", Bounds(), convolutional(16, 2))
+    space = NetworkSpace("cnn", NetworkLimits(), convolutional(16, 2))
     whole = space.values(space.sample(np.random.default_rng(0)))
     for name in whole:
         with pytest.raises(UsageError, match=f"{name} is missing"):

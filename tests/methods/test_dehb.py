@@ -179,7 +179,7 @@ def test_a_failed_child_replaces_nobody_and_one_that_is_no_worse_its_parent() ->
 def test_a_refused_child_may_replace_its_parent() -> None:
     """It is compared by its violation; a failed one has none."""
     metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
-    method = started((Bound(metrics[1], 1.0, upper=True),))
+    method = started((Bound(metrics[1], high=1.0),))
     members = method._populations[Level(epochs=1)].members
     before = [member.vector for member in members]
     for number, status in enumerate(("infeasible", "failed")):
@@ -193,7 +193,7 @@ def test_a_refused_child_may_replace_its_parent() -> None:
 
 def test_members_are_compared_by_violation_first() -> None:
     metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
-    bound = Bound(metrics[1], 1.0, upper=True)
+    bound = Bound(metrics[1], high=1.0)
     method = DEHB(Problem(SQUARE, (metrics[0],), constraints=(bound,), fidelity=EPOCHS), np.random.default_rng(0))
     points = []
     for number in range(27):  # the smaller the loss, the larger the violation

@@ -139,7 +139,7 @@ def test_the_share_of_random_configurations_is_that_of_the_option_under_a_bound_
     problem = Problem(
         ParameterSpace([Float("x", 0.0, 1.0)]),
         (Metric("loss", ""),),
-        (Bound(metric, 0.1, upper=True),),
+        (Bound(metric, high=0.1),),
         known=lambda metric, configuration: configuration[0],
         fidelity=Fidelity("epochs", "1 epoch", (1, 3, 9)),
     )
@@ -184,6 +184,6 @@ def test_the_highest_level_with_enough_observations_is_drawn_from(counts: tuple[
 
 
 def test_the_model_of_c_bohb_is_c_tpe_where_there_is_a_constraint() -> None:
-    bound, fidelity = Bound(Metric("time", "s"), 0.5, upper=True), Fidelity("epochs", "1 epoch", (1, 3, 9))
+    bound, fidelity = Bound(Metric("time", "s"), high=0.5), Fidelity("epochs", "1 epoch", (1, 3, 9))
     method = CBOHB(Problem(SPACE, (Metric("loss", ""),), (bound,), fidelity=fidelity), np.random.default_rng(0))
     assert {type(model) for model in method._models.values()} == {CTPE}

@@ -18,7 +18,7 @@ from nasbench.methods.regularized_evolution import RegularizedEvolution
 SPACE = GridSpace([Categorical(f"h{i}", (0, 1, 2, 3)) for i in range(6)])
 LOSS, SIZE, TIME = Metric("loss", ""), Metric("size", ""), Metric("time", "s")
 FAILED = Evaluation({"loss": math.nan, "size": math.nan, "time": math.nan}, 0.0, "failed", "boom")
-BOUNDS = (Bound(SIZE, 10.0, upper=True), Bound(TIME, 2.0, upper=False))
+BOUNDS = (Bound(SIZE, high=10.0), Bound(TIME, low=2.0))
 
 
 def search(seed: int = 0, bounds: tuple[Bound, ...] = (), **options: int) -> RegularizedEvolution:

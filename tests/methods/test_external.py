@@ -30,7 +30,7 @@ NUMBERS = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8))
 GRID = GridSpace(
     [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]
 )
-BOUND = Bound(Metric("size", ""), 3.0, upper=True)
+BOUND = Bound(Metric("size", ""), high=3.0)
 PROBLEM = Problem(GRID, (Metric("loss", ""),), (BOUND,))
 
 
@@ -93,7 +93,7 @@ def test_peers_search_floats_and_conditions(name: str) -> None:
 
 
 def test_two_bounds_on_one_metric_both_reach_optuna() -> None:
-    window = (Bound(Metric("size", ""), 3.0, upper=True), Bound(Metric("size", ""), 2.0, upper=False))
+    window = (Bound(Metric("size", ""), high=3.0), Bound(Metric("size", ""), low=2.0))
     method = built("cnsga2", Problem(GRID, (Metric("loss", ""),), window))
     for _ in range(3):
         configuration = method.ask()
@@ -104,7 +104,7 @@ def test_two_bounds_on_one_metric_both_reach_optuna() -> None:
 
 def test_what_exceeds_a_bound_reaches_optuna_as_a_share_of_the_limit() -> None:
     """Its samplers add what exceeds several bounds, seconds to bytes."""
-    bounds = (Bound(Metric("size", ""), 1e6, upper=True), Bound(Metric("time", "s"), 2.0, upper=True))
+    bounds = (Bound(Metric("size", ""), high=1e6), Bound(Metric("time", "s"), high=2.0))
     method = built("cnsga2", Problem(GRID, (Metric("loss", ""),), bounds))
     method.tell(Observation(method.ask(), Evaluation({"loss": 1.0, "size": 3e6, "time": 3.0}, 1.0), False))
     assert list(method._study.trials[0].constraints.values()) == [2.0, 0.5]  # type: ignore[attr-defined]

@@ -273,7 +273,7 @@ def test_a_search_ends_where_all_fail_or_all_are_equal_or_nothing_is_feasible(me
         def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
             return Evaluation({"loss": 1.0, "size": 2.0}, 1.0)
 
-    never = (Bound(Metric("loss", ""), -1.0, upper=True),)
+    never = (Bound(Metric("loss", ""), high=-1.0),)
     for benchmark, bounds in ((Broken(), ()), (Constant(), ()), (toys.Watched(), never)):
         found = trajectory(method, benchmark, bounds=bounds, evals=10, workers=3)
         assert not found.failure
@@ -312,7 +312,7 @@ def test_c_bohb_pays_for_nothing_that_is_known_to_violate_a_constraint() -> None
         def known(self, metric: str, configuration: Configuration) -> float:
             return float(configuration[0])
 
-    small = (Bound(Metric("size", "", cheap=True), 3.0, upper=True),)
+    small = (Bound(Metric("size", "", cheap=True), high=3.0),)
     paid = trajectory("c-bohb", Sized(), bounds=small, evals=20)
     assert paid.columns["feasible"].all()
     assert not trajectory("bohb", Sized(), bounds=small, evals=20).columns["feasible"].all()
@@ -367,7 +367,7 @@ class LateSize(toys.Watched):
 
 
 def test_pasha_trains_on_where_a_constraint_is_met_at_the_end_alone() -> None:
-    bound = Bound(Metric("size", ""), 5.0, upper=True)
+    bound = Bound(Metric("size", ""), high=5.0)
     found = trajectory("pasha", LateSize(), evals=25, bounds=(bound,))
     assert found.columns["feasible"].any()
 

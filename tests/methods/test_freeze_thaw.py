@@ -157,7 +157,7 @@ def test_a_paused_training_is_taken_up_again_when_it_is_the_best_there_is() -> N
     "before", [lambda x, level: 10 * x + 8 - level, lambda x, level: 0.0 if level == 8 else math.nan]
 )
 def test_a_constraint_that_is_met_only_later_stops_no_training(before: object) -> None:
-    bound = (Bound(Metric("size", ""), 5.0, upper=True),)
+    bound = (Bound(Metric("size", ""), high=5.0),)
     asked = searched(lambda x, level: -x, 400, bound, before)
     ended = [x for _, level, x in asked if level == 8]
     assert len(ended) > 5
@@ -165,7 +165,7 @@ def test_a_constraint_that_is_met_only_later_stops_no_training(before: object) -
 
 
 def test_a_violation_that_never_falls_is_not_paid_for_after_three() -> None:
-    bound = (Bound(Metric("size", ""), 0.5, upper=True),)
+    bound = (Bound(Metric("size", ""), high=0.5),)
     asked = searched(lambda x, level: x, 400, bound, lambda x, level: x)
     feasible = next(i for i, (_, level, x) in enumerate(asked) if level == 8 and x <= 0.5)
     assert sum(x > 0.5 for _, level, x in asked[feasible:] if level == 8) <= 3
@@ -189,7 +189,7 @@ def test_a_chance_is_worth_less_the_more_is_to_be_paid_for_it() -> None:
 
 
 def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
-    bound = (Bound(Metric("size", ""), 0.5, upper=True),)
+    bound = (Bound(Metric("size", ""), high=0.5),)
     asked = searched(lambda x, level: -x, 300, bound, lambda x, level: x)
     ended = [x for _, level, x in asked if level == 8]
     feasible = next(i for i, x in enumerate(ended) if x <= 0.5)

@@ -237,7 +237,7 @@ class TestBananasModel:
             (0, 1, 0): (0.5, 5.0),  # 1/4
         }
         oracle = Oracle(monkeypatch, [list(values.values())] * 2, told)
-        method = of_bananas("bananas", (Bound(PARAMETERS, 2.0, upper=True), Bound(SIZE, 4.0, upper=True)))
+        method = of_bananas("bananas", (Bound(PARAMETERS, high=2.0), Bound(SIZE, high=4.0)))
         tell(method, (0, 0, 1), 3.0, 2.0)
         tell(method, (0, 0, 2), math.nan, math.nan, "failed")
         tell(method, (0, 0, 3), 5.0, 6.0)
@@ -270,7 +270,7 @@ class TestBananasModel:
     def test_candidates_are_mutants_of_the_best_half_of_them_mutated_once(self) -> None:
         """What is feasible comes before what is not, and what failed has no mutants."""
         space = GridSpace([Ordinal(f"o{i}", tuple(range(10))) for i in range(40)])
-        method = of_bananas("bananas", (Bound(SIZE, 4.0, upper=True),), space)
+        method = of_bananas("bananas", (Bound(SIZE, high=4.0),), space)
         best, tempting, failed = (tuple([level] * 40) for level in (5, 1, 8))
         tell(method, tempting, 0.0, 9.0)
         tell(method, failed, math.nan, math.nan, "failed")

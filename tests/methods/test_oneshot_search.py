@@ -255,7 +255,7 @@ def test_who_moves_first(name: str, order: list[str], space: Searchable, monkeyp
 @pytest.mark.parametrize("metric", ["parameters", "parameters_paper"])
 def test_constraints_on_the_size_become_bounds_of_the_penalty(metric: str, space: Searchable) -> None:
     size = Metric(metric, "", cheap=True)
-    bounds = (Bound(size, 3000.0, upper=False), Bound(size, 5000.0, upper=True))
+    bounds = (Bound(size, low=3000.0), Bound(size, high=5000.0))
     method = MethodSpec.parse("zo-darts++:T=2").build(problem(space, constraints=bounds), np.random.default_rng(0))
     assert method._settings.bounds == (3000.0, 5000.0)
     assert method._settings.counts_as_paper == (metric == "parameters_paper")
@@ -404,7 +404,7 @@ def test_who_trains_the_small_kernels(estimate: type[ZerothOrder], moves: bool, 
 class TestMethods:
     def test_networks_are_alive_and_within_what_is_known_before_training(self, space: Searchable) -> None:
         smaller = next(m for m in DIGITS.metrics if m.name == "parameters")
-        bound = Bound(smaller, 12_000.0, True)
+        bound = Bound(smaller, high=12_000.0)
 
         def known(metric: str, configuration: Any) -> float:
             stages = stages_of(DIGITS.space.values(configuration))

@@ -19,7 +19,7 @@ from nasbench.methods.smbo import Smbo
 from nasbench.methods.surrogates.rows import RowProcess
 
 GRID = GridSpace([Ordinal("a", tuple(range(12))), Ordinal("b", tuple(range(12))), Categorical("c", ("x", "y", "z"))])
-UPPER = Bound(Metric("size", ""), 15.0, upper=True)
+UPPER = Bound(Metric("size", ""), high=15.0)
 BOUND = Problem(GRID, (Metric("loss", ""),), (UPPER,))
 
 
@@ -129,7 +129,7 @@ def test_bohb_s_densities_take_pending_ones_as_the_worst_and_forget_them() -> No
 def test_bohb_knows_new_configurations_until_their_first_evaluation_is_told(name: str) -> None:
     benchmark = open_benchmark("sk-boosting-wine")
     size = next(m for m in benchmark.metrics if m.name == "train_time")
-    bounds = (Bound(size, 1e9, upper=True),) if name.startswith("c-") else ()
+    bounds = (Bound(size, high=1e9),) if name.startswith("c-") else ()
     method = MethodSpec.parse(name).build(Problem.of(benchmark, bounds), np.random.default_rng(0))
     asked = []
     for i in range(60):

@@ -220,7 +220,7 @@ class TestForecast:
         assert Columns.of(problem).size == "model_size"
 
     def test_what_a_table_knows_is_looked_up(self) -> None:
-        growth, bound = growth_of(NB201), Bound(METRICS[2], 4.0, upper=True)
+        growth, bound = growth_of(NB201), Bound(METRICS[2], high=4.0)
         known = lambda metric, configuration: named(wide(configuration))[metric]  # noqa: E731
         problem = Problem(NB201, (METRICS[0],), (bound,), known, told=TOLD)
         ends = [((operation,),) for operation in range(5)]
@@ -417,7 +417,7 @@ class TestSearch:
 
     def test_bounds_that_are_known_before_training_hold_from_the_second_round(self) -> None:
         (bound,) = abilities.bounds(open_benchmark("nb201-cifar10"), parse_constraints(["model_size<=5"]))
-        bounds = (Bound(METRICS[2], bound.limit, upper=True),)
+        bounds = (Bound(METRICS[2], high=bound.limit),)
         _, asked = searched("popnas:children=10", NB201, wide, 80, bounds=bounds)
         assert all(wide(c)[2] <= 5 for c in asked[40:])
 
@@ -440,7 +440,7 @@ class TestSearch:
         assert rounds() == {1, 2}
 
     def test_of_the_first_networks_those_that_violate_least_are_asked_first(self) -> None:
-        bound = Bound(METRICS[2], 1.0, upper=True)
+        bound = Bound(METRICS[2], high=1.0)
         _, asked = searched("popnas", NB201, wide, 30, bounds=(bound,))
         violations = [bound.violation(wide(c)[2]) for c in asked]
         assert violations == sorted(violations) and violations[0] < violations[-1]

@@ -160,7 +160,7 @@ def test_a_search_with_related_tasks_is_better_than_a_random_one_and_proposes_no
 def test_constraints_are_learnt_from_own_observations() -> None:
     time = next(metric for metric in NAVAL.metrics if metric.name == "train_time")
     values = NAVAL.all_means()[:, NAVAL.column("train_time")]  # type: ignore[attr-defined]
-    bound = Bound(time, float(np.quantile(values, 0.2)), upper=True)
+    bound = Bound(time, high=float(np.quantile(values, 0.2)))
     _, asked = search("rgpe:candidates=100", 0, 30, (bound,))
     held = [bound.holds(NAVAL.mean_metrics(c)["train_time"]) for c in asked]  # type: ignore[attr-defined]
     assert sum(held[15:]) >= 8  # by chance 3
@@ -230,7 +230,7 @@ def test_from_three_observations_on_the_own_process_counts_and_the_chance_that_c
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The worth by hand: the improvement of the weighed mixture over its best feasible mean, times the chance."""
-    bound = Bound(TIME, 30.0, upper=True)
+    bound = Bound(TIME, high=30.0)
     method = RGPE(Problem.of(NAVAL, (bound,)), np.random.default_rng(0), known=10, candidates=40)
     method.ask()
     told = observed(method, [(3.0, 10.0), (1.0, 50.0), (2.0, 25.0)], bound)
@@ -291,7 +291,7 @@ def test_candidates_satisfy_what_is_known_of_them_unless_none_does() -> None:
     sizes = NAVAL.all_means()[:, NAVAL.column("model_size")]  # type: ignore[attr-defined]
     metric = next(metric for metric in NAVAL.metrics if metric.name == "model_size")
     for limit, least, most in ((float(np.quantile(sizes, 0.3)), 5, 25), (0.0, 40, 40)):
-        method = RGPE(Problem.of(NAVAL, (Bound(metric, limit, upper=True),)), np.random.default_rng(0), candidates=40)
+        method = RGPE(Problem.of(NAVAL, (Bound(metric, high=limit),)), np.random.default_rng(0), candidates=40)
         found = method._new()
         assert least <= len(found) <= most
         if limit:

@@ -22,7 +22,7 @@ from tests.benchmarks.mixed_space import SPACE
 
 KINDS = np.array([False, True, False, True])
 GRID = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))])
-BOUND = Bound(Metric("size", ""), 2.0, upper=True)
+BOUND = Bound(Metric("size", ""), high=2.0)
 PROBLEM = Problem(GRID, (Metric("loss", ""),), (BOUND,))
 
 
@@ -209,9 +209,9 @@ def test_objectives_are_standardised_and_excesses_take_the_signed_logarithm() ->
     assert standardised(np.array([5.0, 7.0, 9.0])) == pytest.approx(np.sqrt(1.5) * np.array([-1.0, 0.0, 1.0]))
     assert standardised(np.array([4.0, 4.0])).tolist() == [0.0, 0.0]
     assert [bilog(y) for y in (-1.0, 0.0, math.e - 1)] == pytest.approx([-math.log(2), 0.0, 1.0])
-    lower = Bound(Metric("accuracy", "%", minimize=False), 50.0, upper=False)
+    lower = Bound(Metric("accuracy", "%", minimize=False), low=50.0)
     assert lower.excess(40.0) == pytest.approx(0.2)
-    assert Bound(Metric("size", ""), 0.0, upper=True).excess(3.0) == 3.0
+    assert Bound(Metric("size", ""), high=0.0).excess(3.0) == 3.0
 
 
 def searched(n: int, seed: int = 0, initial: int = 10) -> tuple[SCBO, list[tuple[int, ...]]]:

@@ -82,7 +82,7 @@ def test_smbo_explores_at_its_rate() -> None:
 
 
 def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible() -> None:
-    bound = Bound(Metric("size", ""), 1.0, True)
+    bound = Bound(Metric("size", ""), high=1.0)
     method = Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0), explore=0.0, initial=2)
     method.tell(told((0, 0), 1.0, 5.0, feasible=False))
     method.tell(told((1, 1), 1.0, 2.0, feasible=False))
@@ -116,7 +116,7 @@ def test_to_smbo_all_infeasible_observations_are_as_bad_as_the_worst_feasible_on
     violations: tuple[float, ...],
 ) -> None:
     """Whatever they violated, failures too, and however good the first feasible one was."""
-    bound = Bound(Metric("size", ""), 1.0, True)
+    bound = Bound(Metric("size", ""), high=1.0)
     method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
     before = [(0, 0), (1, 1)]
     for configuration, size in zip(before, violations, strict=False):
@@ -133,7 +133,7 @@ def test_to_smbo_all_infeasible_observations_are_as_bad_as_the_worst_feasible_on
 
 def test_smbo_predicts_violations_until_something_is_feasible() -> None:
     """As a search without a constraint would predict them if they were losses; a failure is as bad as the largest."""
-    bound = Bound(Metric("size", ""), 1.0, True)
+    bound = Bound(Metric("size", ""), high=1.0)
     method, plain = (
         Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)),
         Smbo(Problem(GRID, (LOSS,)), np.random.default_rng(0)),
@@ -165,7 +165,7 @@ def test_smbo_draws_at_random_until_enough_is_told(initial: int, random: int, mo
 
 def test_to_smbo_an_infeasible_observation_is_as_bad_as_the_worst_feasible_one() -> None:
     """However good its own objective: else the surrogate leads to where nothing is allowed."""
-    bound = Bound(Metric("size", ""), 1.0, True)
+    bound = Bound(Metric("size", ""), high=1.0)
     tempting = [told((2, 1), 0.01, 5.0, feasible=False), Observation((2, 1), FAILED, False)]
     for bad in tempting:
         method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
@@ -206,7 +206,7 @@ def test_to_smbo_failures_before_any_violation_are_no_better_than_what_violates_
     """Three failures at one value of a, then violations at the others: the model must not lead back to the failures."""
     space = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", tuple(range(40)))])
     metrics = (Metric("loss", ""), Metric("size", ""))
-    bound = Bound(metrics[1], 1.0, upper=True)
+    bound = Bound(metrics[1], high=1.0)
     back = 0
     for seed in range(20):
         method = MethodSpec.parse("smbo:explore=0,initial=1").build(
@@ -221,7 +221,7 @@ def test_to_smbo_failures_before_any_violation_are_no_better_than_what_violates_
 
 
 def test_rewards_are_ranks_with_ties_half_and_infeasible_below() -> None:
-    bound = Bound(Metric("size", ""), 1.0, True)
+    bound = Bound(Metric("size", ""), high=1.0)
     method = Mcts(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0))
     rewards = []
     for loss, size in ((2.0, 0.5), (2.0, 0.5), (1.0, 0.5), (0.0, 5.0), (3.0, 0.5)):
@@ -305,7 +305,7 @@ def test_methods_search_programs(name: str, write: object) -> None:
     their best.)
     """
     space = Program(write)  # type: ignore[arg-type]
-    bound = Bound(Metric("size", ""), 12.0, True)
+    bound = Bound(Metric("size", ""), high=12.0)
     method = MethodSpec.parse(name).build(Problem(space, (LOSS,), (bound,)), np.random.default_rng(0))
     pending = [method.ask() for _ in range(3)]
     losses = []
@@ -443,7 +443,7 @@ def test_bananas_ranks_candidates_where_some_evaluations_lack_a_constraint() -> 
 
 
 def test_to_smbo_a_failure_before_anything_is_feasible_is_as_bad_as_the_largest_violation() -> None:
-    bound = Bound(Metric("size", ""), 1.0, True)
+    bound = Bound(Metric("size", ""), high=1.0)
     method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
     for one in (method, plain):
         one.tell(told((0, 0), 1.0, 5.0, feasible=False))

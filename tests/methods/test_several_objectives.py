@@ -129,7 +129,7 @@ def test_pareto_local_search_explores_every_member_and_ends_at_a_local_optimum_s
 
 
 def test_pareto_local_search_descends_the_violation_before_anything_is_feasible() -> None:
-    bound = Bound(SIZE, 0.5, upper=True)
+    bound = Bound(SIZE, high=0.5)
     method = MethodSpec.parse("local:initial=1").build(Problem(GRID, (F, G), (bound,)), np.random.default_rng(1))
     seen = searched(method, 60, [bound])
     assert seen[0].evaluation.metrics["size"] > 3
@@ -230,7 +230,7 @@ def test_candidates_are_drawn_by_the_weights_of_the_objective() -> None:
 
 
 def test_c_motpe_finds_more_of_a_constrained_front_than_random_search() -> None:
-    bound = Bound(SIZE, 5.0, upper=True)
+    bound = Bound(SIZE, high=5.0)
     front = {((a - 2) ** 2, (a - 9) ** 2) for a in range(2, 6)}
 
     def found(name: str, seed: int) -> int:
@@ -274,7 +274,7 @@ def test_parego_tells_its_method_scalars_and_constraints_and_never_the_objective
         def tell(self, observation: Observation) -> None:
             seen.append(dict(observation.evaluation.metrics))
 
-    bound = Bound(SIZE, 5.0, upper=True)
+    bound = Bound(SIZE, high=5.0)
     with METHODS.lent("spy", Spy):
         method = MethodSpec.parse("parego:by=spy,initial=2").build(
             Problem(GRID, (F, G), (bound,)), np.random.default_rng(0)
@@ -420,7 +420,7 @@ def test_mo_asha_promotes_the_best_of_a_rung_and_each_once() -> None:
 
 def test_ax_is_told_all_objectives_and_constraints_and_finds_better_fronts_than_its_sobol_points() -> None:
     pytest.importorskip("ax")
-    bounds = (Bound(SIZE, 8.0, upper=True),)
+    bounds = (Bound(SIZE, high=8.0),)
     problem = Problem(GRID, (F, Metric("g", "s")), bounds)
     method = METHODS.get("ax-nehvi")(problem, np.random.default_rng(0), initial=6)
     made = searched(method, 14, bounds)

@@ -62,7 +62,7 @@ def test_materns_kernel_is_scikit_learns() -> None:
 @pytest.mark.filterwarnings("error")
 def test_a_constraint_holds_with_the_normal_probability_and_for_sure_where_nothing_is_uncertain() -> None:
     """Also in units in which deviations are tiny."""
-    at_most, at_least = (Bound(Metric("size", ""), 3.0, upper=upper) for upper in (True, False))
+    at_most, at_least = (Bound(Metric("size", ""), high=3.0), Bound(Metric("size", ""), low=3.0))
     mean, deviation = np.array([2.0, 3.0, 4.5]), np.array([2.0, 0.5, 1.0])
     assert probability(at_most, mean, deviation) == pytest.approx(norm(mean, deviation).cdf(3.0))
     assert probability(at_least, mean, deviation) == pytest.approx(norm(mean, deviation).sf(3.0))
@@ -70,7 +70,7 @@ def test_a_constraint_holds_with_the_normal_probability_and_for_sure_where_nothi
     assert probability(at_most, beside, np.zeros(2)).tolist() == [1.0, 0.0]
     assert probability(at_least, beside, np.zeros(2)).tolist() == [0.0, 1.0]
     assert 0.5 <= probability(at_most, np.array([3.0]), np.zeros(1))[0] <= 1.0
-    small = Bound(Metric("error", ""), 3e-9, upper=True)
+    small = Bound(Metric("error", ""), high=3e-9)
     assert probability(small, 1e-9 * mean, 1e-9 * deviation) == pytest.approx(norm(mean, deviation).cdf(3.0))
 
 

@@ -57,7 +57,7 @@ def test_without_a_constraint_c_tpe_is_tpe() -> None:
 
 def test_where_everything_is_feasible_the_constraint_has_no_say() -> None:
     """Corollary 2, on the whole method: the acquisition is TPE's, up to the candidates it is maximised over."""
-    loose = Bound(SIZE, 99.0, upper=True)
+    loose = Bound(SIZE, high=99.0)
     methods = [
         CTPE(problem(loose), np.random.default_rng(0)),
         TPE(problem(), np.random.default_rng(0), variant="paper"),  # c-TPE keeps the paper's kernels and γ
@@ -99,7 +99,7 @@ def test_knowledge_of_a_table_is_its_model_size() -> None:
 
 def best_is(best: tuple[int, ...], variant: str, n: int) -> list[tuple[int, ...]]:
     """What c-TPE proposes in n asks where everything is feasible and one configuration is far better than the rest."""
-    loose = Bound(SIZE, 99.0, upper=True)
+    loose = Bound(SIZE, high=99.0)
     method = CTPE(problem(loose), np.random.default_rng(0), variant=variant)
     asked = [method.ask()]
     tell(method, best, {"loss": -100.0, "size": 0.0, "time": 0.0}, (loose,))
@@ -163,7 +163,7 @@ def test_pending_evaluations_repel_until_they_are_told() -> None:
 
 def test_where_every_candidate_is_barred_the_best_of_all_is_proposed() -> None:
     space = GridSpace([Categorical("a", (0, 1))])
-    loose = Bound(SIZE, 99.0, upper=True)
+    loose = Bound(SIZE, high=99.0)
     method = CTPE(Problem(space, (Metric("loss", ""),), (loose,)), np.random.default_rng(0), initial=2)
     asked = []
     for _ in range(40):
@@ -221,7 +221,7 @@ def test_a_search_without_anything_feasible_does_not_stand_still() -> None:
 
 @pytest.mark.parametrize("name", ["tpe", "c-tpe", "c-tpe-naive", "tpe:variant=paper", "c-tpe:variant=scripts"])
 def test_it_searches_spaces_with_floats_integers_and_conditions(name: str) -> None:
-    bound = Bound(Metric("size", ""), 3.0, upper=True)
+    bound = Bound(Metric("size", ""), high=3.0)
     method = MethodSpec.parse(name).build(Problem(SPACE, (Metric("loss", ""),), (bound,)), np.random.default_rng(0))
     losses = []
     for _ in range(80):
@@ -319,7 +319,7 @@ def test_names() -> None:
 @pytest.mark.parametrize("kind", [CTPE, NaiveCTPE])
 def test_what_is_refused_before_training_is_not_proposed_for_ever(kind: type[TPE]) -> None:
     """Nothing is feasible, and every proposal is refused by its size: the smallest must not be asked for again."""
-    never = Bound(SIZE, -1.0, upper=True)
+    never = Bound(SIZE, high=-1.0)
     method = kind(problem(never), np.random.default_rng(0))
     asked = []
     for _ in range(64):

@@ -21,7 +21,7 @@ from nasbench.methods.tpe.sampler import Rules, Sampler
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT
 from tests.methods.tpe_grid import FAILED, GRID, SIZE, UPPER, problem, score, tell
 
-LOOSE = Bound(SIZE, 99.0, upper=True)
+LOOSE = Bound(SIZE, high=99.0)
 
 
 def test_each_variant_has_its_rules() -> None:
@@ -38,7 +38,7 @@ def test_before_anything_is_told_every_ask_is_a_uniform_draw() -> None:
 
 
 def test_lower_bounds_of_cheap_metrics_are_known_the_right_way_round() -> None:
-    large = Bound(SIZE, 6.0, upper=False)
+    large = Bound(SIZE, low=6.0)
     informed = CTPE(problem(large), np.random.default_rng(0), knowledge=60)
     informed.ask()
     known = informed._estimators()
@@ -173,7 +173,7 @@ def test_what_was_looked_up_in_a_list_is_still_proposed() -> None:
     points = np.array(list(itertools.product(range(4), repeat=4)))[::3]
     space, sizes = listed([Ordinal(f"x{i}", (1, 2, 3, 4)) for i in range(4)], points), points.sum(axis=1).astype(float)
     size = Metric("size", "", cheap=True)
-    posed = Problem(space, (Metric("loss", ""),), (Bound(size, 5.0, upper=True),), known=lambda _, row: sizes[row])
+    posed = Problem(space, (Metric("loss", ""),), (Bound(size, high=5.0),), known=lambda _, row: sizes[row])
     method, asked = CTPE(posed, np.random.default_rng(0), knowledge=150), []
     for _ in range(40):
         row = method.ask()

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hyperparameter, Integer, Ordinal, ParameterSpace
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
@@ -87,7 +87,7 @@ def test_every_chain_is_a_member_of_the_free_space(name: str, decides: str) -> N
 
 
 def test_a_space_that_holds_no_chain_is_refused_in_a_sentence() -> None:
-    space = NetworkSpace("mlp-reg", Bounds(edges=(100, 200)), [])
+    space = NetworkSpace("mlp-reg", NetworkLimits(edges=(100, 200)), [])
     problem = Problem(space, (open_benchmark("synthetic-mlp").objective,))
     method = MethodSpec.parse("treebo").build(problem, np.random.default_rng(0))
     with pytest.raises(UsageError, match="none of 200 chains of layers lies within the bounds"):
@@ -96,7 +96,7 @@ def test_a_space_that_holds_no_chain_is_refused_in_a_sentence() -> None:
 
 def test_what_is_known_beforehand_is_never_asked_for_in_vain() -> None:
     benchmark = open_benchmark("synthetic-mlp")
-    bound = Bound(benchmark.metrics[1], 30_000, upper=True)
+    bound = Bound(benchmark.metrics[1], high=30_000)
     _, method = built("treebo:initial=5", "synthetic-mlp", (bound,))
     for _ in range(15):
         configuration = method.ask()
@@ -107,7 +107,7 @@ def test_what_is_known_beforehand_is_never_asked_for_in_vain() -> None:
 def test_other_constraints_are_learned() -> None:
     """On the leaves with x1 = 0, which hold the optimum, the value is declared too small."""
     benchmark = open_benchmark("synthetic-tree")
-    bound = Bound(benchmark.metrics[0], 0.5, upper=False)
+    bound = Bound(benchmark.metrics[0], low=0.5)
     _, method = built("treebo", "synthetic-tree", (bound,))
     values = [told(benchmark, method, method.ask(), (bound,)) for _ in range(30)]
     assert min(value for value in values if value >= 0.5) < 0.6
@@ -142,7 +142,7 @@ def test_wrong_options_are_refused(spec: str, said: str) -> None:
 def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is() -> None:
     """Every third evaluation lacks it."""
     metrics = (Metric("loss", ""), Metric("auc", ""))
-    bound = Bound(metrics[1], 0.5, upper=True)
+    bound = Bound(metrics[1], high=0.5)
     problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (metrics[0],), (bound,))
     method, asked = MethodSpec.parse("treebo:initial=6").build(problem, np.random.default_rng(0)), []
     for i in range(15):
@@ -197,7 +197,7 @@ def test_an_integers_step_that_rounds_back_goes_where_the_draw_went() -> None:
 def test_one_known_value_of_a_constraint_is_too_few_for_a_process() -> None:
     """In the unit of bytes its deviation would be one byte, and a neighbour certain to fail."""
     metrics = (Metric("loss", ""), Metric("size", "B"))
-    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (metrics[0],), (Bound(metrics[1], 1e6, upper=True),))
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (metrics[0],), (Bound(metrics[1], high=1e6),))
     method: Any = MethodSpec.parse("treebo:initial=4").build(problem, np.random.default_rng(0))
     for number in range(8):
         values = {"loss": 1.0, "size": 2e6 if number == 0 else math.nan}
@@ -208,7 +208,7 @@ def test_one_known_value_of_a_constraint_is_too_few_for_a_process() -> None:
 def test_where_nothing_tells_candidates_apart_every_path_is_asked_for() -> None:
     """A constraint whose metric is never known: nothing is feasible, and there is nothing to learn."""
     benchmark = open_benchmark("synthetic-tree")
-    bound = Bound(Metric("size", ""), 0.5, upper=True)
+    bound = Bound(Metric("size", ""), high=0.5)
     problem = Problem(benchmark.space, benchmark.metrics, (bound,))
     method = MethodSpec.parse("treebo:initial=5").build(problem, np.random.default_rng(0))
     leaves = []
@@ -222,7 +222,7 @@ def test_where_nothing_tells_candidates_apart_every_path_is_asked_for() -> None:
 
 def test_candidates_are_worth_their_improvement_times_the_chances_that_constraints_hold() -> None:
     """While nothing is feasible, the chances alone."""
-    bounds = Bound(Metric("size", ""), 3.0, upper=True), Bound(Metric("auc", ""), 0.5, upper=False)
+    bounds = Bound(Metric("size", ""), high=3.0), Bound(Metric("auc", ""), low=0.5)
     problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),), bounds)
     method: Any = MethodSpec.parse("treebo").build(problem, np.random.default_rng(0))
     predicted = {
@@ -244,7 +244,7 @@ def test_candidates_are_worth_their_improvement_times_the_chances_that_constrain
 
 def test_improvement_is_over_the_best_feasible_value() -> None:
     """A better value that violates the constraint is none to improve on, and a failed evaluation is not modelled."""
-    bound = Bound(Metric("size", ""), 0.5, upper=True)
+    bound = Bound(Metric("size", ""), high=0.5)
     problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (Metric("loss", ""),), (bound,))
     method: Any = MethodSpec.parse("treebo:initial=6,candidates=20").build(problem, np.random.default_rng(0))
     nan = math.nan
@@ -393,7 +393,7 @@ def test_chains_of_blocks_halve_the_image_once_a_block_and_end_in_one_connected_
 def test_perceptrons_have_two_to_eight_hidden_layers_within_the_bounds(
     layers: tuple[int, int], depths: tuple[int, ...]
 ) -> None:
-    chains = Chains(NetworkSpace("mlp-reg", Bounds(layers=layers, units=(8, 100)), []))
+    chains = Chains(NetworkSpace("mlp-reg", NetworkLimits(layers=layers, units=(8, 100)), []))
     first, units, *_ = chains.hyperparameters
     assert isinstance(first, Ordinal) and first.values == depths
     assert units == Integer("units1", 8, 100, log=True)

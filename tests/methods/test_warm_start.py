@@ -68,7 +68,7 @@ def test_a_metric_scores_random_configurations_and_its_best_come_first(
 def test_what_a_metric_begins_with_satisfies_constraints_that_are_known() -> None:
     naval = open_benchmark("hpolib-naval")
     sizes = naval.all_means()[:, naval.column("model_size")]  # type: ignore[attr-defined]
-    bound = Bound(naval.metrics[2], float(np.quantile(sizes, 0.8)), upper=False)
+    bound = Bound(naval.metrics[2], low=float(np.quantile(sizes, 0.8)))
     problem = Problem.of(naval, (bound,))
     method = MethodSpec.parse("warm-start:knowledge=model_size").build(problem, np.random.default_rng(1))
     begun = [naval.mean_metrics(method.ask())["model_size"] for _ in range(10)]  # type: ignore[attr-defined]
@@ -87,7 +87,7 @@ def test_an_expert_is_heard_first_and_then_the_neighbourhood(expert: str) -> Non
 
 def test_good_experts_begin_better_than_weak_ones_and_those_than_misleading_ones() -> None:
     size = next(metric for metric in CAR.metrics if metric.name == "train_time")
-    bound = Bound(size, float(np.median(CAR.all_means()[:, CAR.column("train_time")])), upper=True)  # type: ignore[attr-defined]
+    bound = Bound(size, high=float(np.median(CAR.all_means()[:, CAR.column("train_time")])))  # type: ignore[attr-defined]
 
     def beginning(expert: str) -> float:
         beliefs = []

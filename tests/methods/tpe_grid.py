@@ -12,7 +12,7 @@ GRID = GridSpace(
     [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]
 )
 SIZE, TIME = Metric("size", "", cheap=True), Metric("time", "s")
-UPPER, LOWER = Bound(SIZE, 3.0, upper=True), Bound(TIME, 5.0, upper=False)
+UPPER, LOWER = Bound(SIZE, high=3.0), Bound(TIME, low=5.0)
 FAILED = Evaluation({"loss": math.nan, "size": math.nan, "time": math.nan}, 0.0, "failed", "out of memory")
 
 

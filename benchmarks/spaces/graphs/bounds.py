@@ -1,4 +1,4 @@
-"""Bounds on the size of networks of any shape."""
+"""NetworkLimits on the size of networks of any shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 
 @dataclass(frozen=True)
-class Bounds:
+class NetworkLimits:
     """Bounds on a network, as pairs (least, most); the defaults are those of the authors' demonstrations (NASBOT)."""
 
     layers: tuple[int, int] = (5, 60)

@@ -16,7 +16,7 @@ from typing import TypeVar
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import (
     CONVOLUTIONS,
@@ -81,7 +81,7 @@ class Draft:
 Modifier = Callable[[LayerGraph, Generator], Iterator[Draft]]
 
 
-def modified(graph: LayerGraph, bounds: Bounds, rng: Generator) -> tuple[LayerGraph, str]:
+def modified(graph: LayerGraph, bounds: NetworkLimits, rng: Generator) -> tuple[LayerGraph, str]:
     """A network one modification away, and the modifier's name. Raises UsageError if no modifier finds one."""
     names = list(MODIFIERS)
     weights = [MODIFIERS[name][1] for name in names]

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified
 from nasbench.benchmarks.spaces.graphs.networks import LABELS, check, network
@@ -27,7 +27,7 @@ class NetworkSpace(Space):
     Raises UsageError if a network of the pool lies outside the bounds.
     """
 
-    def __init__(self, kind: str, bounds: Bounds, pool: Sequence[LayerGraph]) -> None:
+    def __init__(self, kind: str, bounds: NetworkLimits, pool: Sequence[LayerGraph]) -> None:
         self.kind, self.bounds, self.pool = kind, bounds, tuple(pool)
         for graph in pool:
             bounds.check(graph)

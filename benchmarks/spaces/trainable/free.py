@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from nasbench.benchmarks.spaces.base import Configuration
-from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.networks import image_sizes
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
@@ -26,7 +26,7 @@ class FreeSpace(TrainableSpace):
 
     def __init__(self, frame: Frame) -> None:
         halvings = min(3, int(math.log2(frame.shape[1])) - 1)  # images keep a width of 2 pixels or more
-        bounds = Bounds(units=(frame.filters // 2, 64 * frame.filters))
+        bounds = NetworkLimits(units=(frame.filters // 2, 64 * frame.filters))
         super().__init__(NetworkSpace("cnn", bounds, convolutional(frame.filters, halvings)), frame)
 
     def fingerprint(self, configuration: Configuration) -> str:
