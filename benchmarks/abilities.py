@@ -135,7 +135,7 @@ class Oracle(NamedTuple):
 class KnowsOracle(Protocol):
     """A benchmark that knows the best objective under constraints."""
 
-    def oracle(self, bounds: Bounds) -> Oracle:
+    def oracle(self, bounds: Sequence[Bound]) -> Oracle:
         """Best and worst objective under constraints.
 
         Raises UsageError, naming the smallest reachable value, if no configuration satisfies the constraints.

@@ -192,7 +192,7 @@ class TabularBenchmark(Benchmark):
         values = self.values[:, :, column]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
-    def oracle(self, bounds: Bounds) -> Oracle:
+    def oracle(self, bounds: Sequence[Bound]) -> Oracle:
         feasible = np.isfinite(self._rows[:, 0])
         rows = int(feasible.sum())
         for bound in bounds:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasbench.benchmarks import Bound, Constraint, Metric, UsageError, label, parse_constraints
+from nasbench.benchmarks import Bound, Bounds, Constraint, Metric, UsageError, label, parse_constraints
 from nasbench.benchmarks.constraints import SIZE_CLASSES
 
 names = st.sampled_from(["model_size", "train_time", "x-valid-error@200", "latency"])
@@ -94,34 +94,59 @@ def test_malformed_constraints_are_refused_in_one_sentence(text: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False), st.booleans())
-def test_the_violation_is_zero_exactly_where_the_bound_holds(limit: float, value: float, upper: bool) -> None:
-    bound = Bound(Metric("m", ""), limit, upper)
-    assert bound.holds(value) == (value <= limit if upper else value >= limit)
-    assert (bound.violation(value) == 0) == bound.holds(value)
-    assert bound.violation(value) >= 0
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+SIDES = st.sampled_from(["below", "above", "both"])
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.lists(st.floats(), min_size=1, max_size=5), st.booleans())
-def test_slack_is_not_negative_exactly_where_the_bound_holds_for_numbers_and_arrays(
-    limit: float, values: list[float], upper: bool
+def bound_of(a: float, b: float, side: str) -> Bound:
+    low, high = min(a, b), max(a, b)
+    return Bound(Metric("m", ""), -math.inf if side == "below" else low, math.inf if side == "above" else high)
+
+
+@given(NUMBERS, NUMBERS, SIDES, st.lists(st.floats(), min_size=1, max_size=5))
+def test_slack_loss_and_violation_agree_about_what_lies_in_the_interval(
+    a: float, b: float, side: str, values: list[float]
 ) -> None:
-    bound = Bound(Metric("m", ""), limit, upper)
-    low, high = bound.interval
-    inside = [low <= value <= high for value in values]
+    bound = bound_of(a, b, side)
+    inside = [bound.low <= value <= bound.high for value in values]
     with np.errstate(over="ignore"):
-        assert [bound.slack(value) >= 0 for value in values] == inside
-        assert (bound.slack(np.array(values)) >= 0).tolist() == inside
+        assert [bound.holds(value) for value in values] == inside
+        assert [bound.violation(value) == 0 for value in values] == inside
         assert bound.holds(np.array(values)).tolist() == inside
-    assert [bound.violation(value) == 0 for value in values] == inside
+        assert (bound.slack(np.array(values)) >= 0).tolist() == inside
+        assert (bound.loss(np.array(values)) <= bound.limit).tolist() == inside
+    assert all(bound.violation(value) >= 0 for value in values)
 
 
-def test_slack_is_the_distance_to_the_limit_and_positive_inside() -> None:
+def test_slack_is_the_distance_to_the_nearer_end_and_positive_inside() -> None:
     size = Metric("m", "MB")
-    upper, lower = Bound(size, high=4.0), Bound(size, low=4.0)
-    assert (upper.slack(1.0), lower.slack(1.0)) == (3.0, -3.0)
-    assert (upper.relation, upper.sign, upper.interval) == ("<=", 1.0, (-math.inf, 4.0))
-    assert (lower.relation, lower.sign, lower.interval) == (">=", -1.0, (4.0, math.inf))
+    below, above, between = Bound(size, high=4.0), Bound(size, low=4.0), Bound(size, 2.0, 10.0)
+    assert [bound.slack(1.0) for bound in (below, above, between)] == [3.0, -3.0, -1.0]
+    assert [between.slack(value) for value in (2.0, 3.0, 9.5, 12.0)] == [0.0, 1.0, 0.5, -2.0]
+    assert [str(bound) for bound in (below, above, between)] == ["m <= 4 MB", "m >= 4 MB", "m in [2, 10] MB"]
+
+
+def test_the_violation_of_an_interval_is_relative_to_the_end_that_is_passed() -> None:
+    between = Bound(Metric("m", ""), 2.0, 10.0)
+    assert between.violation(1.0) == 0.5
+    assert between.violation(15.0) == 0.5
+    assert between.violation(5.0) == 0.0
+
+
+def test_an_empty_interval_is_refused() -> None:
+    with pytest.raises(UsageError, match="nothing satisfies both m >= 2 and m <= 1"):
+        Bound(Metric("m", ""), 2.0, 1.0)
+
+
+def test_bounds_on_one_metric_are_one_interval() -> None:
+    size, time = Metric("size", "", cheap=True), Metric("time", "s")
+    bounds = Bounds.of([Bound(size, low=1.0), Bound(time, high=9.0), Bound(size, high=5.0)])
+    assert bounds == (Bound(size, 1.0, 5.0), Bound(time, high=9.0))
+    assert (bounds.known, bounds.learnt) == (bounds[:1], bounds[1:])
+    rows = np.array([[3.0, 1.0], [0.0, 1.0], [3.0, 10.0], [np.nan, 1.0]])
+    assert bounds.satisfied(rows, {"size": 0, "time": 1}).tolist() == [True, False, False, False]
+    assert [bounds.hold(dict(zip(("size", "time"), row, strict=True))) for row in rows] == [True, False, False, False]
+    assert bounds.violation({"size": 0.0, "time": 18.0}) == 2.0
 
 
 def test_size_classes_lie_between_the_quantiles_of_the_paper() -> None:
@@ -142,7 +167,8 @@ def test_violations_are_relative_to_the_limit() -> None:
 @pytest.mark.parametrize("upper", [True, False])
 def test_what_is_not_finite_counts_as_a_finite_value_on_its_side(upper: bool) -> None:
     for limit, step in ((4.0, 4.0), (-2.0, 2.0), (0.0, 1.0)):
-        bound = Bound(Metric("latency", "ms"), limit, upper)
+        latency = Metric("latency", "ms")
+        bound = Bound(latency, high=limit) if upper else Bound(latency, low=limit)
         outside, inside = (limit + step, limit - step) if upper else (limit - step, limit + step)
         assert bound.counted(math.nan) == outside
         assert bound.counted(math.inf) == (outside if upper else inside)

@@ -61,19 +61,6 @@ def test_mutation_is_uniform_over_hyperparameters_then_values() -> None:
     assert stats.chisquare(counts, [1500, 1500, 3000]).pvalue > 0.001
 
 
-def test_a_block_draws_what_single_samples_draw() -> None:
-    one, many = np.random.default_rng(3), np.random.default_rng(3)
-    block = MIXED.sample_block(50, many)
-    assert [MIXED.index(MIXED.sample(one)) for _ in range(50)] == block.tolist()
-    assert MIXED.block_to_json(block).tolist() == [MIXED.to_json(MIXED.configuration(row)) for row in block.tolist()]
-
-
-@pytest.mark.parametrize("block", [[0, 1], np.array([0, 6]), np.array([-1, 0]), np.array([0.0, 1.0]), np.array([0])])
-def test_foreign_blocks_are_recognised(block: object) -> None:
-    assert MIXED.has_block(np.array([0, 5]), 2)
-    assert not MIXED.has_block(block, 2)
-
-
 @pytest.mark.parametrize(
     "foreign", [(0, 0), [0, 0, 0], (0, 2, 0), (-1, 0, 0), (0.0, 0, 0), (True, 0, 0), None, "abc", (np.int64(0), 0, 0)]
 )
@@ -113,7 +100,6 @@ def test_a_grid_too_large_to_number_can_still_be_sampled() -> None:
     rng = np.random.default_rng(0)
     configuration = space.sample(rng)
     assert space.configuration(space.index(configuration)) == configuration
-    assert space.sample_block(3, rng) is None
     space.check(space.mutate(configuration, rng))
 
 

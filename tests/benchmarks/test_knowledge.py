@@ -104,7 +104,8 @@ def test_a_constraint_is_carried_over_by_the_share_that_satisfies_it(
     tasks: list[TabularBenchmark], upper: bool
 ) -> None:
     sizes = tasks[0].all_means()[:, 1]
-    bound = Bound(SIZE, float(np.sort(sizes)[6]), upper)  # 7 of 20 configurations, or 14
+    limit = float(np.sort(sizes)[6])
+    bound = Bound(SIZE, high=limit) if upper else Bound(SIZE, low=limit)  # 7 of 20 configurations, or 14
     within = []
     for task in tasks[1:]:
         order = np.argsort(task.all_means()[:, 1] * (1 if upper else -1))

@@ -83,10 +83,10 @@ def test_what_is_in_the_table_is_the_space(table: Import) -> None:
         configuration = ours.space.from_values(values)
         assert ours.space.values(configuration) == values
         assert tuple(ours.evaluate(configuration, 3).metrics.values()) == (row["error"], row["time"])
-    counts = np.bincount(ours.space.sample_block(60_000, np.random.default_rng(0)), minlength=60)
+    counts = np.bincount(ours.space.sample_rows(60_000, np.random.default_rng(0)), minlength=60)
     assert 850 < counts.min() <= counts.max() < 1150  # about five standard deviations around 1,000
     one, many = np.random.default_rng(1), np.random.default_rng(1)
-    assert [ours.space.sample(one) for _ in range(99)] == ours.space.sample_block(99, many).tolist()
+    assert [ours.space.sample(one) for _ in range(99)] == ours.space.sample_rows(99, many).tolist()
     for foreign in (-1, 60, 1.0, True, (0,), None):
         with pytest.raises(ForeignConfiguration):
             ours.space.check(foreign)

@@ -141,8 +141,6 @@ def test_an_evaluation_is_one_stored_repetition_chosen_by_the_seed_alone() -> No
     assert {tuple(e.metrics.values()) for e in first} == {(1.0, 10.0), (2.0, 20.0)}
     assert {tuple(e.metrics.values()) for e in second} == {(3.0, 30.0), (4.0, 40.0), (5.0, 50.0)}
     assert all(e.cost == e.metrics["cost"] for e in first + second)
-    block = table.evaluate_block(np.array([0] * 600 + [1] * 600), np.array([*seeds, *seeds], np.uint64))
-    assert [tuple(row) for row in block.tolist()] == [tuple(e.metrics.values()) for e in first + second]
 
 
 def test_unreachable_constraints_name_the_nearest_reachable_value() -> None:
@@ -302,7 +300,8 @@ def test_a_table_in_single_precision_has_seconds_that_add_up_in_double() -> None
     space, metrics = GridSpace([Ordinal("a", (0, 1))]), (Metric("t", "s"),)
     values, facts = np.full((2, 1, 1), 0.1, np.float32), {"source": "x", "licence": "x", "checksum": "x"}
     table = TabularBenchmark("single", "single", space, metrics, lambda: values, cost="t", **facts)
-    assert table.costs(table.evaluate_block(np.zeros(3, int), np.zeros(3, np.uint64))).dtype == np.float64
+    assert table.values.dtype == np.float64
+    assert table.evaluate((0,), 0).cost == float(np.float32(0.1))
 
 
 def test_means_of_an_oracle_are_those_of_configurations_that_are_feasible_by_their_means() -> None:

@@ -61,7 +61,7 @@ def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(packed:
 def test_a_ctrl_c_that_foreign_code_loses_ends_a_check_and_accuses_no_run(
     nasbench: Callable[..., Printed], packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: RandomSearch, count: int) -> NoReturn:
+    def interrupted(self: RandomSearch) -> NoReturn:
         try:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(1)  # the signal arrives here at the latest
@@ -69,7 +69,7 @@ def test_a_ctrl_c_that_foreign_code_loses_ends_a_check_and_accuses_no_run(
             pass
         raise SystemError("returned a result with an exception set")
 
-    monkeypatch.setattr(RandomSearch, "ask_block", interrupted)
+    monkeypatch.setattr(RandomSearch, "ask", interrupted)
     done = nasbench("archive", "check", packed / "store.zip", "--share", 1)
     assert done.code == INTERRUPTED
     assert "DIFFERENT" not in done.out

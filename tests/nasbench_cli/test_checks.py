@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level, Oracle
-from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed, NotTested
 from nasbench.cli.checks import methods as method_checks
 from nasbench.cli.checks.methods import Trial
@@ -185,18 +185,9 @@ class Resumed(Careful):
         """Learns nothing."""
 
 
-class Blocks(Careful):
-    """Proposes otherwise in a block than one by one."""
-
-    def ask_block(self, n: int) -> Block | None:
-        self.rng.random()
-        return self.space.sample_block(n, self.rng)
-
-
 @pytest.mark.parametrize(
     ("method", "promise", "sentence"),
     [
-        (Blocks, "blocks equal", "propose different configurations"),
         (Forgetful, "same seed", "draws from the global random state of random"),
         (Global, "same seed", "led to .* as proposal 1"),
         (Foreign, "proposes members", "not of the space"),

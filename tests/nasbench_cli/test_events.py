@@ -90,9 +90,8 @@ def test_warnings_on_another_machine_come_with_its_answer(
     def asked(self: RandomSearch) -> object:
         _LOG.info("thinking")
         _LOG.warning("out of ideas")
-        return self._space.sample(self._rng)
+        return self._problem.sample(self._rng)
 
-    monkeypatch.setattr(RandomSearch, "blockwise", False)
     monkeypatch.setattr(RandomSearch, "ask", asked)
     begun = session("hpobench-car", tmp_path)
     work = Work(begun.store, begun.to_do)

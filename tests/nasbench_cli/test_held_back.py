@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks import Evaluation, Level, Metric, open_benchmark, parse_constraints
+from nasbench.benchmarks import NO_BOUNDS, Evaluation, Level, Metric, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.imported import ImportedTable
-from nasbench.cli.engine import plan, runner
+from nasbench.cli.engine import loop, plan
 from nasbench.cli.engine.held_back import HeldBack
 from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
@@ -47,13 +47,10 @@ def made(
     seed: int,
     constraint: str,
     monkeypatch: pytest.MonkeyPatch,
-    looped: bool,
     evaluations: int = 40,
 ) -> Trajectory:
     table = small()
     monkeypatch.setattr(plan, "open_benchmark", lambda name: table)
-    if looped:
-        monkeypatch.setattr(runner, "run_block", lambda *_: None)
     constraints = (tuple(parse_constraints([constraint])),)
     protocol = Protocol(evaluations, None, 3)
     (planned,) = expand([Grid((MethodSpec.parse(method),), ("small",), constraints, (0,), protocol)])
@@ -76,16 +73,15 @@ def observed(found: Trajectory) -> dict[int, set[int]]:
 METHODS_TRIED = ["random", "evolution:population=5,tournament=2"]
 
 
-@pytest.mark.parametrize("looped", [True, False])
 @pytest.mark.parametrize("method", METHODS_TRIED)
 @pytest.mark.parametrize("constraint", ["none", "time<=1.4"])
 def test_an_incumbent_is_worth_what_its_run_never_observes(
-    method: str, constraint: str, looped: bool, monkeypatch: pytest.MonkeyPatch
+    method: str, constraint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Held against the table by hand: one repetition of each configuration, the same in the whole run."""
     kinds, limit = set(), 1.4 if "<=" in constraint else math.inf
     for seed in range(12):
-        found = made(method, seed, constraint, monkeypatch, looped)
+        found = made(method, seed, constraint, monkeypatch)
         columns, rows, seen, held = found.columns, rows_of(found), observed(found), dict[int, int]()
         for now in range(len(rows)):
             worth, is_feasible = columns["unseen"][now], columns["unseen_feasible"][now]
@@ -102,26 +98,12 @@ def test_an_incumbent_is_worth_what_its_run_never_observes(
     assert kinds == ({True, False, None} if "<=" in constraint else {True, None})
 
 
-@pytest.mark.parametrize("constraint", ["none", "time<=1.4", "time@0.5"])
-def test_a_run_in_one_go_says_the_same_bits(constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(12):
-        at_once = made("random", seed, constraint, monkeypatch, looped=False).columns
-        with monkeypatch.context() as patch:
-            looped = made("random", seed, constraint, patch, looped=True).columns
-        for name in ("objective", "unseen"):
-            np.testing.assert_array_equal(at_once[name], looped[name])
-        assert at_once["unseen_feasible"].tolist() == looped["unseen_feasible"].tolist()
-
-
-@pytest.mark.parametrize("looped", [True, False])
 @pytest.mark.parametrize("method", METHODS_TRIED)
-def test_one_repetition_of_each_configuration_is_held_back(
-    method: str, looped: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_repetition_of_each_configuration_is_held_back(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any of them, each as often, and no other: a run of 400 evaluations of nine configurations sees all the rest."""
     held = np.zeros(4, int)
     for seed in range(120):
-        seen = observed(made(method, seed, "none", monkeypatch, looped, evaluations=400))
+        seen = observed(made(method, seed, "none", monkeypatch, evaluations=400))
         for row, count in enumerate(COUNTS):
             assert len(seen.get(row, ())) <= max(1, count - 1)
         if method == "random":
@@ -135,14 +117,14 @@ def test_one_repetition_of_each_configuration_is_held_back(
 def test_of_configurations_with_as_many_repetitions_the_same_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """So a run sees nothing of a split that the configurations of a repetition share."""
     for seed in range(20):
-        seen = observed(made("random", seed, "none", monkeypatch, looped=False, evaluations=400))
+        seen = observed(made("random", seed, "none", monkeypatch, evaluations=400))
         assert len({frozenset(seen[row]) for row, count in enumerate(COUNTS) if count == 4}) == 1
 
 
 def test_the_others_are_drawn_equally_often() -> None:
     configuration, rng = SPACE.configuration(0), np.random.default_rng(0)
     for number in range(4):
-        held_back, counts = HeldBack(small(), (), number), np.zeros(4, int)
+        held_back, counts = HeldBack(small(), NO_BOUNDS, number), np.zeros(4, int)
         for seed in rng.integers(2**63, size=3000).tolist():
             counts[held_back.draw(configuration, seed) % 4] += 1
         assert counts[number] == 0
@@ -175,7 +157,7 @@ def test_a_training_that_goes_on_sees_the_repetition_with_which_it_began(lend: L
     lend(METHODS, "climbing", Climbing)
     (planned,) = expand([Grid((MethodSpec("climbing"),), (table.name,), ((),), (0,), Protocol(12))])
     for seed in range(6):
-        columns = run(planned.setup, seed, planned.spec, table, ()).columns
+        columns = run(planned.setup, seed, planned.spec, table, NO_BOUNDS).columns
         levels, trials = columns["level"], columns["trial"]
         assert len(set(trials)) == 12 and set(levels) == {2, 6, 18, 54}
         texts = table.space.block_to_json(np.arange(table.space.size))
@@ -225,9 +207,9 @@ def test_where_the_repetition_held_back_fails_the_incumbent_counts_as_nothing_fo
     setup = planned_on(table, monkeypatch)
     seen = set()
     for seed in range(12):
-        columns = run(setup, seed, MethodSpec("random"), table, ()).columns
+        columns = run(setup, seed, MethodSpec("random"), table, NO_BOUNDS).columns
         assert (columns["status"] == "ok").all() or how != "ok"
-        held = HeldBack(table, (), runner._streams(setup, seed)[1].held_back)._number % 3
+        held = HeldBack(table, NO_BOUNDS, loop._streams(setup, seed)[1].held_back)._number % 3
         seen.add(held)
         fails = held == 0 and how != "ok"
         assert set(columns["unseen_feasible"]) - {None} == {not fails}  # None before anything is found
@@ -239,7 +221,9 @@ def test_where_the_repetition_held_back_fails_the_incumbent_counts_as_nothing_fo
 
 
 @pytest.mark.parametrize("cost", [math.nan, -1.0, 1e101])
-def test_a_run_in_one_go_knows_failures_by_the_same_rule(cost: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incumbent_whose_hidden_repetition_fails_is_worth_nothing(
+    cost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     values = np.stack([np.arange(27.0).reshape(9, 3) + 1, np.ones((9, 3))], axis=2)
     values[:, 0, 1] = cost
     metrics = (Metric("valid-error@1", "%"), Metric("time", "s"))
@@ -247,13 +231,8 @@ def test_a_run_in_one_go_knows_failures_by_the_same_rule(cost: float, monkeypatc
     setup = planned_on(table, monkeypatch)
     kinds = set()
     for seed in range(12):
-        at_once = run(setup, seed, MethodSpec("random"), table, ()).columns
-        with monkeypatch.context() as patch:
-            patch.setattr(runner, "run_block", lambda *_: None)
-            looped = run(setup, seed, MethodSpec("random"), table, ()).columns
-        for name in ("unseen", "unseen_feasible", "status", "incumbent"):
-            np.testing.assert_array_equal(at_once[name], looped[name], err_msg=name)
-        kinds.add((at_once["unseen_feasible"][-1], bool(np.isnan(at_once["unseen"]).all())))
+        columns = run(setup, seed, MethodSpec("random"), table, NO_BOUNDS).columns
+        kinds.add((columns["unseen_feasible"][-1], bool(np.isnan(columns["unseen"]).all())))
     assert kinds == {(True, False), (False, True)}
 
 
@@ -303,7 +282,7 @@ def test_neither_asking_again_nor_seeing_less_gains_where_all_configurations_are
         for options in (first, second):
             grid = Grid((MethodSpec.parse(f"asking:times={options}"),), ("noise",), ((),), (0,), Protocol(30))
             (planned,) = expand([grid])
-            found = [run(planned.setup, seed, planned.spec, table, ()) for seed in range(6)]
+            found = [run(planned.setup, seed, planned.spec, table, NO_BOUNDS) for seed in range(6)]
             worth.append([trajectory.columns["unseen"][-1] for trajectory in found])
         a, b = np.array(worth)
         better.append(np.mean((a[:, None] < b) + 0.5 * (a[:, None] == b)))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS, Benchmark, Metric, UsageError, abilities, parse_constraints
+from nasbench.benchmarks import BENCHMARKS, NO_BOUNDS, Benchmark, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import batches
@@ -40,7 +40,7 @@ def planned(benchmark: Benchmark, evals: int = 12, **protocol: Any) -> PlannedSe
 
 def spied(benchmark: Benchmark, journal: Journal | None = None, **protocol: Any) -> Trajectory:
     plan = planned(benchmark, **protocol)
-    return run(plan.setup, 0, plan.spec, benchmark, (), journal)
+    return run(plan.setup, 0, plan.spec, benchmark, NO_BOUNDS, journal)
 
 
 def table() -> TabularBenchmark:
@@ -172,5 +172,5 @@ def test_a_spy_hears_of_a_failed_evaluation_nothing_but_its_failure() -> None:
 def test_the_spy_hears_everything_where_nothing_is_held_out() -> None:
     """Its silence above is no deafness."""
     setup = replace(planned(toys.Tested()).setup, metrics=("loss", "size"), setting=SETTING)
-    found = run(setup, 0, Spec(toys.Spy), toys.Toy(), ())
+    found = run(setup, 0, Spec(toys.Spy), toys.Toy(), NO_BOUNDS)
     np.testing.assert_array_equal([row[2] for row in found.log], found.columns["metrics"].ravel())

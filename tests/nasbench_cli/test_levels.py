@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation, Level, open_benchmark
+from nasbench.benchmarks import NO_BOUNDS, Evaluation, Level, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand
@@ -37,7 +37,7 @@ def searched(path: Path, method: str = "successive-halving:eta=2", evals: int = 
     (planned,) = expand([grid])
     journal = Journal(path, "id")
     try:
-        return run(planned.setup, SEED, planned.spec, open_benchmark(planned.setup.bench), (), journal)
+        return run(planned.setup, SEED, planned.spec, open_benchmark(planned.setup.bench), NO_BOUNDS, journal)
     finally:
         journal.close()
 
@@ -156,7 +156,7 @@ def kept(path: Path, benchmark: Kept, workers: int, spec: MethodSpec | None = No
     setup = Setup(spec.name, (), 1, "toy-kept", "toy", "none", 8, None, workers, False, ("loss", "size"), setting)
     journal = Journal(path, "id")
     try:
-        return run(setup, 0, spec, benchmark, (), journal)
+        return run(setup, 0, spec, benchmark, NO_BOUNDS, journal)
     finally:
         journal.close()
 

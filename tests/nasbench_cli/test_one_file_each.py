@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric
-from nasbench.benchmarks.spaces import Block, Configuration
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.engine.executors import EXECUTORS
 from nasbench.methods import METHODS, Method, Observation, Problem
@@ -79,7 +79,7 @@ def test_a_method_is_given_all_objectives_and_finds_their_front() -> None:
 
 
 class Buys(Method):
-    """Asks for the price of every configuration that it proposes, one by one or in a block."""
+    """Asks for the price of every configuration that it proposes."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self.problem, self.rng = problem, rng
@@ -89,12 +89,6 @@ class Buys(Method):
         assert self.problem.known is not None
         self.problem.known("guess", configuration)
         return configuration
-
-    def ask_block(self, n: int) -> Block | None:
-        block = self.problem.space.sample_block(n, self.rng)
-        for _ in range(n):
-            self.ask()
-        return block
 
     def tell(self, observation: Observation) -> None:
         """Ignored."""

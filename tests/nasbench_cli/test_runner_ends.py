@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine import plan, runner
+from nasbench.cli.engine import loop, plan
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.cli.engine.workers import EvaluationSeeds
@@ -69,7 +69,7 @@ def several(method: type[Method], benchmark: Benchmark, **protocol: object) -> T
             methods=["random"], benchmarks=["nb201-cifar10"], seeds=1, objectives=["loss", "size"], **protocol
         )
         (made,) = expand([grid])
-    return runner.run(made.setup, 0, toys.Spec(method), benchmark, made.bounds)
+    return loop.run(made.setup, 0, toys.Spec(method), benchmark, made.bounds)
 
 
 def test_an_objective_that_is_known_at_the_end_alone_fails_no_part() -> None:
@@ -114,7 +114,7 @@ def test_objectives_have_streams_of_their_own() -> None:
     )
     digest = hashlib.sha256(b'["toy", "none", "loss", "size"]').digest()[:16]
     drawn = np.random.SeedSequence((3, int.from_bytes(digest, "little"))).spawn(2)[1]
-    assert runner._streams(setup, 3)[1][0] == EvaluationSeeds(drawn)[0]
+    assert loop._streams(setup, 3)[1][0] == EvaluationSeeds(drawn)[0]
 
 
 def test_the_first_failure_is_the_reason() -> None:

@@ -13,9 +13,18 @@ from numpy.random import Generator
 
 import nasbench
 from nasbench.base.fronts import Front
-from nasbench.benchmarks import Evaluation, Level, Metric, UsageError, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import (
+    NO_BOUNDS,
+    Evaluation,
+    Level,
+    Metric,
+    UsageError,
+    abilities,
+    open_benchmark,
+    parse_constraints,
+)
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine import plan, runner, shares
+from nasbench.cli.engine import loop, plan, shares
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
@@ -41,16 +50,13 @@ def planned(method: str, constraint: str = "none", objectives: tuple[str, ...] =
 
 def ran(method: str, constraint: str = "none") -> Trajectory:
     made = planned(method, constraint)
-    return runner.run(made.setup, 0, made.spec, open_benchmark("nb201-cifar10"), made.bounds)
+    return loop.run(made.setup, 0, made.spec, open_benchmark("nb201-cifar10"), made.bounds)
 
 
 @pytest.mark.parametrize("constraint", ["none", "model_size@0.3"])
-@pytest.mark.parametrize("looped", [True, False])
 def test_stored_shares_are_those_of_the_means_and_of_the_observed_values(
-    constraint: str, looped: bool, monkeypatch: pytest.MonkeyPatch
+    constraint: str,
 ) -> None:
-    if looped:
-        monkeypatch.setattr(runner, "run_block", lambda *_: None)
     columns = ran("random", constraint).columns
     table = open_benchmark("nb201-cifar10")
     bounds = abilities.bounds(table, parse_constraints([constraint]))
@@ -129,7 +135,7 @@ def test_method_is_told_objectives_first_and_an_unknown_objective_is_a_failure(m
     monkeypatch.setattr(plan, "open_benchmark", lambda name: toy)
     grid = asked_grid(methods=["random"], benchmarks=["nb201-cifar10"], evals=30, seeds=1, objectives=["size", "loss"])
     (made,) = expand([grid])
-    columns = runner.run(made.setup, 0, Spec(Told), toy, made.bounds).columns
+    columns = loop.run(made.setup, 0, Spec(Told), toy, made.bounds).columns
     assert [metric.name for metric in Told.problem.objectives] == ["size", "loss"]
     assert list(Told.seen[0].evaluation.metrics) == ["size", "loss"]
     failed = [json.loads(text)["digit1"] < 5 for text in columns["configuration"]]
@@ -215,7 +221,7 @@ def test_optunas_studies_have_every_objective(tmp_path: Path) -> None:
 
 def test_a_setting_of_several_objectives_is_in_shares_that_are_missed() -> None:
     setting, table = planned("random").setup.setting, open_benchmark("nb201-cifar10")
-    known = shares.reference(table, abilities.objectives(table, OBJECTIVES), ())
+    known = shares.reference(table, abilities.objectives(table, OBJECTIVES), NO_BOUNDS)
     assert known is not None
     assert (setting.oracle, setting.worst, setting.score_oracle, setting.score_worst) == (0.0, 1.0, 0.0, 1.0)
     assert setting.median == 1 - known.median
@@ -242,7 +248,7 @@ def test_the_journal_says_that_an_evaluation_without_an_objective_has_failed(
     (made,) = expand([grid])
     path = tmp_path / "run.jsonl"
     with closing(Journal(path, "id")) as journal:
-        columns = runner.run(made.setup, 0, Spec(Told), toy, made.bounds, journal).columns
+        columns = loop.run(made.setup, 0, Spec(Told), toy, made.bounds, journal).columns
     digits = [json.loads(text) for text in columns["configuration"]]
     failed = [own["digit1"] < 5 or own["digit2"] < 3 for own in digits]
     assert any("has no logarithm" in reason or "by its logarithm" in reason for reason in columns["reason"])

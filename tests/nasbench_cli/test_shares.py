@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasbench.base.fronts import Array, losses
-from nasbench.benchmarks import Benchmark, Metric, UsageError, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import NO_BOUNDS, Benchmark, Metric, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import shares
@@ -126,12 +126,12 @@ def test_an_objective_on_a_log_scale_has_no_values_of_zero() -> None:
     means[3, 2] = 0.0
     table.all_means = lambda: means  # type: ignore[method-assign]
     with pytest.raises(UsageError, match="time of small counts by its logarithm, because it has the unit s, and is 0"):
-        shares.reference(table, (METRICS[0], METRICS[2]), ())
+        shares.reference(table, (METRICS[0], METRICS[2]), NO_BOUNDS)
 
 
 def test_no_table_has_no_front() -> None:
     bench = open_benchmark("synthetic-cnn")
-    assert shares.reference(bench, bench.metrics[:2], ()) is None
+    assert shares.reference(bench, bench.metrics[:2], NO_BOUNDS) is None
 
 
 @pytest.mark.parametrize(("level", "status"), [(0, "ok"), (1, "failed")])
