@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -38,7 +39,7 @@ class OneShotRandom(OneShot):
     """Draws from the space of a one-shot method without a search: the baseline that every search must beat."""
 
     source = "No paper: a baseline of this project."
-    shortened_by = ()
+    shortened_by: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
