@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -97,7 +97,7 @@ class ImportedTable(TabularBenchmark):
             facts["family"],
             space,
             metrics,
-            lambda: read_array(folder, values, *shape),
+            lambda: self._array(values, *shape),
             cost=facts["cost"],
             source=facts["source"],
             licence=facts["licence"],
@@ -124,7 +124,11 @@ class ImportedTable(TabularBenchmark):
     def curves(self) -> Array:
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
         levels = None if self.fidelity is None else len(self.fidelities)
-        return read_array(self._folder, self._facts["epochs"], self.space.size, None, levels, len(self.recorded))
+        return self._array(self._facts["epochs"], self.space.size, None, levels, len(self.recorded))
+
+    def _array(self, digest: str, *shape: int | None) -> Array:
+        """An array of the folder, as `read_array` reads it."""
+        return read_array(self._folder, digest, *shape)
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         """Looks up the drawn repetition at a level; its cost is the recorded one, or a share of the full cost.
@@ -353,6 +357,11 @@ def read_array(folder: Path, digest: str, *shape: int | None) -> Array:
         array = np.asarray(np.load(path, mmap_mode="r"))
     except (ValueError, EOFError, OSError) as error:
         raise UsageError(f"{path} holds no array ({str(error)[:120]}): import the table again") from None
+    return fitting(array, path, shape)
+
+
+def fitting(array: Array, path: Path, shape: Sequence[int | None]) -> Array:
+    """An array of numbers from a file. Raises UsageError if it does not have this shape; None is any size."""
     fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
     if not fits or array.dtype.kind not in "iuf":
         raise UsageError(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks.tabular.imported import ImportedTable, TableData, write
+from nasbench.benchmarks.tabular.imported import ImportedTable, TableData, fitting, write
 from nasbench.benchmarks.tabular.table import Array
 
 FOLDER = Path(__file__).parent / "packed"
@@ -25,7 +25,7 @@ NAMES = tuple(sorted(path.parent.name for path in FOLDER.glob("*/table.json")))
 class PackedTable(ImportedTable):
     """A table in a folder whose arrays are compressed."""
 
-    def _array(self, digest: str) -> Array:
+    def _array(self, digest: str, *shape: int | None) -> Array:
         path = self._folder / f"{digest}.npy.xz"
         try:
             content = lzma.decompress(path.read_bytes())
@@ -33,7 +33,7 @@ class PackedTable(ImportedTable):
             raise UsageError(f"cannot read {path} ({error}): reinstall nasbench") from None
         if hashlib.sha256(content).hexdigest() != digest:
             raise UsageError(f"what {path} holds is not what its name says: reinstall nasbench")
-        return np.asarray(np.load(io.BytesIO(content)))
+        return fitting(np.load(io.BytesIO(content)), path, shape)
 
 
 def open_learner_table(name: str) -> PackedTable:

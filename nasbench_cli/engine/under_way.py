@@ -36,7 +36,8 @@ def _line(run: Begun) -> str:
     where = f"{setup.title}, seed {run.seed} (partial)"
     if not run.records:
         return f"{where}: no evaluation has finished"
-    of = f" of {setup.evals}" if setup.evals is not None and run.spent == len(run.records) else ""
+    done = sum(not record.refused for record in run.records)
+    of = f" of {setup.evals}" if setup.evals is not None and run.spent == done else ""
     name, unit = setting.objective, setting.unit
     if setup.objectives:  # the incumbent of a journal is that of the first
         name = setup.objectives[0]
@@ -46,5 +47,5 @@ def _line(run: Begun) -> str:
         best += f" at level {run.level} of {setting.highest}"
     incumbent = "nothing feasible" if math.isnan(run.incumbent) else best
     left = f"; about {span(run.clock * (1 / run.share - 1))} left" if 0 < run.share < 1 else ""
-    evaluations = count(len(run.records), "evaluation") if not of else f"{len(run.records)}{of} evaluations"
+    evaluations = count(done, "evaluation") if not of else f"{done}{of} evaluations"
     return f"{where}: {evaluations}, {span(run.clock)} on its clock, {incumbent}{left}"

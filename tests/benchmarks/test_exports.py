@@ -144,6 +144,12 @@ def test_the_direction_of_an_optuna_study_is_left_to_the_person(tmp_path: Path) 
     assert "duration: a measurement by its name" in guess(tmp_path / "export.csv").text
 
 
+def test_a_tools_objective_comes_before_a_validation_score_that_was_noted_beside_it(tmp_path: Path) -> None:
+    header = "number,value,datetime_start,datetime_complete,duration,params_x,params_n,user_attrs_val_acc,state"
+    first, _, facts = guessed(rows_of(header), tmp_path)
+    assert (first["column"], facts["metric"][1]["column"]) == ("value", "user_attrs_val_acc")
+
+
 def test_one_prefixed_hyperparameter_of_a_tool_is_the_only_one(tmp_path: Path) -> None:
     header = "number,value,datetime_start,datetime_complete,duration,params_n_estimators,user_attrs_size,state"
     first, hyperparameters, _ = guessed(rows_of(header), tmp_path)

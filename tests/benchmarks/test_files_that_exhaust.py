@@ -51,7 +51,7 @@ def lists(folder: Path) -> Path:
 def test_a_small_table_that_unpacks_to_much_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     path = make(tmp_path)
     assert path.stat().st_size < 1_000_000
-    done = measured.nasbench("import", "table", path, "--guess", tmp_path / "spec.toml")
+    done = measured.nasbench("import", "table", path, "--guess", "--spec", tmp_path / "spec.toml")
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
     assert "unpacked, which is the limit" in done.err or "no numbers or texts" in done.err
     assert done.megabytes < 1_000
@@ -71,7 +71,9 @@ def test_a_small_compressed_file_that_unpacks_to_much_is_refused(tmp_path: Path,
     path = tmp_path / name
     path.write_bytes(compress(head + part * (100_000_000 // len(part))))
     assert path.stat().st_size < 1_000_000
-    done = measured.nasbench("import", command, path, *(["--guess", tmp_path / "t.toml"] if command == "table" else []))
+    done = measured.nasbench(
+        "import", command, path, *(["--guess", "--spec", tmp_path / "t.toml"] if command == "table" else [])
+    )
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
     assert "unpack" in done.err
     assert done.megabytes < 1_000

@@ -93,6 +93,11 @@ def test_an_unknown_name_behind_a_score_is_a_doubtful_measurement_where_hyperpar
     assert "? no known name; it stands behind a measurement: or is it a hyper-parameter?" in text
 
 
+def test_of_several_unknown_measurements_the_last_is_the_objective(guessed: Guessed) -> None:
+    frame = pd.DataFrame({"hp_lr": [1, 2, 1, 2], "hp_units": [1, 1, 2, 2], "this": [0.5, 0.4, 0.1, 0.2]})
+    assert measured(guessed(frame.assign(that=[0.7, 0.1, 0.5, 0.6]))) == ["that", "this"]
+
+
 def test_words_that_are_hyperparameters_elsewhere_are_taken_by_their_last_word(guessed: Guessed) -> None:
     names = ["test_size", "time_limit", "precision", "cost_complexity", "validation_fraction"]
     rows = [(*row, sum(row) % 7) for row in product((0.1, 0.2), (10, 60), (16, 32), (0, 0.1), (0.3, 0.4))]

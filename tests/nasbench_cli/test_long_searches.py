@@ -21,7 +21,7 @@ ONE_SHOT = sorted(name for name in METHODS.names() if issubclass(METHODS.get(nam
 
 def test_a_search_longer_than_its_budget_is_not_begun(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     asked = ["--method", "zo-darts++", "--bench", "digits", "--budget-seconds", "20", "--store", tmp_path / "store"]
-    for command in ("run", "plan"):
+    for command in ("plan", "run"):
         done = nasbench(command, *asked)
         assert done.code == 2
         assert "zo-darts++ does not run on digits: it searches for about" in done.err

@@ -16,10 +16,12 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import loop
 from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
+from nasbench.cli.engine.under_way import described
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Setup, Trajectory
 from nasbench.results.store.journal import Journal
+from nasbench.results.store.under_way import Begun
 from tests.nasbench_cli import toys
 
 SMALL = parse_constraints(["size<=4"])
@@ -274,3 +276,13 @@ def test_only_live_runs_under_a_constraint_known_before_training_have_another_id
         assert not setup.refusals_are_free
         assert is_current(setup)
         assert "refusals_are_free" not in setup.to_json()
+
+
+def test_a_run_under_way_counts_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw_blindly(monkeypatch)
+    found = search(tmp_path, monkeypatch, toys.Live(), evals=5)
+    assert len(found) > 5
+    setup = expand([Grid((MethodSpec("random"),), ("toy-live",), (SMALL,), (0,), Protocol(evals=5))])[0].setup
+    begun = Begun(tmp_path, setup, 0, Journal(tmp_path / "run.jsonl", "id").records)
+    assert begun.spent == 5
+    assert ": 5 of 5 evaluations" in described([begun], 1)[0]
