@@ -57,13 +57,10 @@ def improvement(ours: Places, theirs: Places) -> Array:
 
     Missing runs do not count; NaN if either side has none.
     """
-    if (ours >= 0).all() and (theirs >= 0).all():
-        whole: Array = _wins(ours, theirs).sum(axis=1) / (2 * ours.shape[1] * theirs.shape[1])
-        return whole
-    both = (ours >= 0)[:, :, None] & (theirs >= 0)[:, None, :]
-    won = np.where(both, _outcomes(ours, theirs), 0).sum(axis=(1, 2), dtype=np.int64) / 2
-    counts = both.sum(axis=(1, 2))
-    probabilities: Array = np.divide(won, counts, out=np.full(len(ours), np.nan), where=counts > 0)
+    is_ours = ours >= 0
+    won = np.where(is_ours, _wins(ours, theirs), 0).sum(axis=1)
+    pairs = is_ours.sum(axis=1) * (theirs >= 0).sum(axis=1)
+    probabilities: Array = np.divide(won, 2 * pairs, out=np.full(len(ours), np.nan), where=pairs > 0)
     return probabilities
 
 
@@ -149,27 +146,33 @@ def mid_ranks(places_: Places) -> Array:
 
 def ties(ours: Places, theirs: Places) -> float:
     """Share of the pairs of runs that tie, over all settings."""
-    both = (ours >= 0)[:, :, None] & (theirs >= 0)[:, None, :]
-    return float((both & (ours[:, :, None] == theirs[:, None, :])).sum() / max(1, both.sum()))
+    is_ours = ours >= 0
+    lower, at_most = _numbers_up_to(ours, theirs)
+    pairs = int((is_ours.sum(axis=1) * (theirs >= 0).sum(axis=1)).sum())
+    return int((at_most - lower)[is_ours].sum()) / max(1, pairs)
 
 
 def _wins(ours: Places, theirs: Places) -> NDArray[np.int64]:
     """Twice the number of their runs that each of our runs beats, a tie is half a win; the shape of `ours`.
 
-    No run may be missing. With many runs, sorted places are searched instead of comparing every pair.
+    Their missing runs do not count; the number of a missing run of ours means nothing.
     """
-    settings, count = ours.shape
-    if count * theirs.shape[1] <= _FEW:
-        few: NDArray[np.int64] = _outcomes(ours, theirs).sum(axis=2, dtype=np.int64)
-        return few
-    ordered = np.sort(theirs, axis=1)
-    wins = np.empty((settings, count), np.int64)
-    for row_ours, others, row in zip(ours, ordered, wins, strict=True):
-        row[:] = 2 * len(others) - np.searchsorted(others, row_ours) - np.searchsorted(others, row_ours, side="right")
+    lower, at_most = _numbers_up_to(ours, theirs)
+    wins: NDArray[np.int64] = 2 * theirs.shape[1] - lower - at_most
     return wins
 
 
-def _outcomes(ours: Places, theirs: Places) -> NDArray[np.int8]:
-    """The outcome of every pair of runs: 2 if ours is better, 1 for a tie, 0 if it is worse; (settings, S, T)."""
-    a, b = ours[:, :, None], theirs[:, None, :]
-    return (a < b).view(np.int8) + (a <= b).view(np.int8)
+def _numbers_up_to(ours: Places, theirs: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of their places below each of ours, and at or below it, shape (settings, S) each.
+
+    `MISSING` is below every place. With many runs, sorted places are searched instead of comparing every pair: S log T
+    steps, and no array of S x T elements.
+    """
+    if ours.shape[1] * theirs.shape[1] <= _FEW:
+        a, b = ours[:, :, None], theirs[:, None, :]
+        return np.count_nonzero(b < a, axis=2), np.count_nonzero(b <= a, axis=2)
+    lower, at_most = np.empty((2, *ours.shape), np.int64)
+    for setting, others in enumerate(np.sort(theirs, axis=1)):
+        lower[setting] = np.searchsorted(others, ours[setting])
+        at_most[setting] = np.searchsorted(others, ours[setting], side="right")
+    return lower, at_most
