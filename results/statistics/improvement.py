@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -99,12 +100,23 @@ def linear_parts(ours: Places, theirs: Places) -> Strata:
     means, variances = np.empty(len(ours)), np.full(len(ours), np.nan)
     if counts.min() < FEWEST:
         return Strata(improvement(ours, theirs), variances, counts)
-    patterns, number = np.unique(common, axis=0, return_inverse=True)
-    for i, seeds in enumerate(patterns):
-        rows = np.flatnonzero(number.ravel() == i)
+    for rows, seeds in by_seeds(common):
         strata = Strata.of(seed_scores(ours[rows][:, seeds], theirs[rows][:, seeds]))
         means[rows], variances[rows] = strata.means, strata.variances
     return Strata(means, variances, counts)
+
+
+def by_seeds(common: NDArray[np.bool_]) -> Iterator[tuple[list[int], NDArray[np.bool_]]]:
+    """The settings that have the same seeds, with a mask of these seeds, shape (seeds,).
+
+    Args:
+        common: shape (settings, seeds).
+    """
+    settings: dict[bytes, list[int]] = {}
+    for setting, seeds in enumerate(common):
+        settings.setdefault(seeds.tobytes(), []).append(setting)
+    for rows in settings.values():
+        yield rows, common[rows[0]]
 
 
 def permutation_p(ours: Places, theirs: Places) -> float:
@@ -165,14 +177,15 @@ def _wins(ours: Places, theirs: Places) -> NDArray[np.int64]:
 def _numbers_up_to(ours: Places, theirs: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The number of their places below each of ours, and at or below it, shape (settings, S) each.
 
-    `MISSING` is below every place. With many runs, sorted places are searched instead of comparing every pair: S log T
-    steps, and no array of S x T elements.
+    `MISSING` is below every place. With many runs, the runs at each place are counted instead of comparing every pair:
+    steps and memory in proportion to the number of runs.
     """
     if ours.shape[1] * theirs.shape[1] <= _FEW:
         a, b = ours[:, :, None], theirs[:, None, :]
         return np.count_nonzero(b < a, axis=2), np.count_nonzero(b <= a, axis=2)
     lower, at_most = np.empty((2, *ours.shape), np.int64)
-    for setting, others in enumerate(np.sort(theirs, axis=1)):
-        lower[setting] = np.searchsorted(others, ours[setting])
-        at_most[setting] = np.searchsorted(others, ours[setting], side="right")
+    most = int(max(ours.max(), theirs.max())) + 2
+    for setting, others in enumerate(theirs):
+        below = np.concatenate([[0], np.cumsum(np.bincount(others + 1, minlength=most))])  # below[i + 1] is below place i
+        lower[setting], at_most[setting] = below[ours[setting] + 1], below[ours[setting] + 2]
     return lower, at_most

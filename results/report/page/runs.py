@@ -142,7 +142,8 @@ def _rounded(values: Array, digits: int = 6) -> list[float | None]:
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values))))
         rounded = np.where(values == 0, 0.0, np.round(values * scale) / scale)
-    return [value if np.isfinite(value) else None for value in rounded.tolist()]
+    plain: list[float | None] = np.where(np.isfinite(rounded), rounded.astype(object), None).tolist()
+    return plain
 
 
 def _is_json(value: object) -> bool:
