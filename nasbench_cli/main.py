@@ -138,7 +138,10 @@ def run_command(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
-        if isinstance(error, KeyboardInterrupt | click.Abort) and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE:
+        if (
+            isinstance(error, KeyboardInterrupt | click.Abort)
+            and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE
+        ):
             sentence += "; what was stored is kept, and the same command continues from it"
         click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code

@@ -186,6 +186,8 @@ def _numbers_up_to(ours: Places, theirs: Places) -> tuple[NDArray[np.int64], NDA
     lower, at_most = np.empty((2, *ours.shape), np.int64)
     most = int(max(ours.max(), theirs.max())) + 2
     for setting, others in enumerate(theirs):
-        below = np.concatenate([[0], np.cumsum(np.bincount(others + 1, minlength=most))])  # below[i + 1] is below place i
+        below = np.concatenate(
+            [[0], np.cumsum(np.bincount(others + 1, minlength=most))]
+        )  # below[i + 1] is below place i
         lower[setting], at_most[setting] = below[ours[setting] + 1], below[ours[setting] + 2]
     return lower, at_most
