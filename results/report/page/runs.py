@@ -66,7 +66,7 @@ def with_evaluations(
     spaces: dict[str, _Configurations] = {}
     facts = _facts(fragments, numbers, names)
     for entry, (_, f) in zip(facts["setups"], fragments, strict=True):
-        entry |= _rows(f, spaces.setdefault(f.setup.bench, _Configurations()))
+        entry.update(_rows(f, spaces.setdefault(f.setup.bench, _Configurations())))
     text = _compact(facts | {"spaces": {bench: known.facts for bench, known in spaces.items()}})
     return text if len(text) <= LIMIT else ""
 
