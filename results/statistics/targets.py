@@ -142,7 +142,8 @@ def interquartile_means_without(values: Array) -> Array:
 
     kept = settings * (seeds - 1)
     cut = kept // 4
-    return (lowest(kept - cut) - lowest(cut)) / (kept - 2 * cut)
+    means: Array = (lowest(kept - cut) - lowest(cut)) / (kept - 2 * cut)
+    return means
 
 
 def means_without(values: Array) -> Array:

@@ -150,8 +150,10 @@ def _rounded(values: Array, digits: int = 6) -> list[float | None]:
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values))))
         rounded = np.where(values == 0, 0.0, np.round(values * scale) / scale)
-    plain: list[float | None] = np.where(np.isfinite(rounded), rounded.astype(object), None).tolist()
-    return plain
+    plain = rounded.astype(object)
+    plain[~np.isfinite(rounded)] = None
+    listed: list[float | None] = plain.tolist()
+    return listed
 
 
 def _is_json(value: object) -> bool:
