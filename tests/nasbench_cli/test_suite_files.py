@@ -101,7 +101,7 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
         (WHOLE + 'labels = { random = "\\u001bx" }', r"line 3: labels: a method cannot be labelled '\\x1bx'"),
         (
             WHOLE + 'title = "\\u001bx"',
-            r"line 3: title: must be one line of printable text, but its character U\+001B \(a control character\) cannot",
+            r"line 3: title: must be one line of printable text, but its character U\+001B \(a control character\)",
         ),
         (WHOLE + 'title = "a\\u200fb"', r"but its character U\+200F \(right-to-left mark\) cannot be printed"),
         (WHOLE + 'title = "a\\nb"', "must be one line of printable text, but it has several lines"),
