@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import check_choice, unknown
+from nasbench.benchmarks.spaces.errors import check_choice, unknown, unprintable
 from nasbench.benchmarks.spaces.options import KINDS
 from nasbench.benchmarks.spaces.registry import NotHere
 from nasbench.cli.engine.keys import KEYS, Key, check_benchmark, grid_of, with_defaults
@@ -249,8 +249,8 @@ class _Reader:
             score=self._parse("score", check_score, facts["score"]) if "score" in facts else None,
         )
         self._block = (0, 0)
-        if not suite.title.isprintable():
-            self._fail("title", "must be one line of text")
+        if why := unprintable(suite.title):
+            self._fail("title", f"must be one line of printable text, but {why}")
         if suite.score == "share" and not all(len(grid.objectives) > 1 for grid in suite.grids):
             self._fail("score", "must be another one where there is one objective: share is of several")
         evals = [grid.protocol.evals or math.inf for grid in suite.grids]

@@ -15,7 +15,7 @@ from nasbench.results.display.numbers import constraint_name, fixed, intervals
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.errors import StoreError, nearest
-from nasbench.results.parts.part import Part, Subject, rows_of
+from nasbench.results.parts.part import Part, Subject, of_seeds, rows_of
 from nasbench.results.scores.metric import name_in
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface
@@ -87,8 +87,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         values = np.stack([table[f"metric.{column}"].to_numpy() for column in columns], axis=1)
         kept = table["feasible"].to_numpy() & np.all(np.isfinite(values), axis=1)
         seeds = table["seed"].to_numpy()
-        for seed in f.seeds:
-            candidates = values[kept & (seeds == seed)]
+        for seed, candidates in of_seeds(seeds[kept], values[kept], f.seeds):
             front: Array = np.asarray(moocore.filter_dominated(candidates)) if len(candidates) else candidates
             points[*place, seed] = front
     ends: dict[int, list[Array]] = {}
