@@ -6,16 +6,18 @@ import difflib
 import errno
 import importlib
 import os
+import signal
 import sys
 import threading
 import traceback
 from itertools import pairwise
+from types import FrameType
 
 import click
 from click.shell_completion import CompletionItem
 
 from nasbench.base.errors import Interrupted, NasbenchError
-from nasbench.base.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
+from nasbench.base.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SIGNALLED, SOME_FAILED
 from nasbench.base.layout import one_line
 from nasbench.base.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed, say
 
@@ -38,6 +40,8 @@ COMMANDS = {
 """Name of each command → its place (`module:attribute` in `commands/`), and its description in one line."""
 
 _CONTINUE = ("run", "tabulate", "data")  # a command that was stopped goes on where it was when it is given again
+_STOPS = (signal.SIGTERM, signal.SIGHUP)  # sent by `kill`, a scheduler, or a terminal that is closed
+_stopped_by: list[int] = []  # the first of them that has arrived
 _OF_A_PATH = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SENTENCE = 3000  # letters: names can be longer than any screen
 
@@ -97,6 +101,9 @@ def main() -> None:
     replace_closed()
     drop_unwritable_errors()
     name_output()
+    for number in _STOPS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
+            signal.signal(number, _stop_like_ctrl_c)
     code = run_command(sys.argv[1:])
     if threading.active_count() > 1:
         # Evaluations that are no longer needed still run: a normal exit would unload PyTorch beneath them.
@@ -104,6 +111,16 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _stop_like_ctrl_c(number: int, frame: FrameType | None) -> None:
+    """Stops the command as Ctrl-C does, at the same places; a second such signal does not disturb its end."""
+    if _stopped_by:
+        return
+    _stopped_by.append(number)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)
 
 
 def run_command(arguments: list[str]) -> int:
@@ -127,7 +144,10 @@ def run_command(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
-        if code == INTERRUPTED and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE:
+        if (
+            isinstance(error, KeyboardInterrupt | click.Abort)
+            and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE
+        ):
             without = " without --anew" if any(word.partition("=")[0] == "--anew" for word in arguments) else ""
             sentence += f"; what was stored is kept, and the same command{without} continues from it"
         say(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
@@ -151,7 +171,8 @@ def _refuse_empty(arguments: list[str]) -> None:
 def _explain(error: BaseException) -> tuple[str, int]:
     """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "stopped", INTERRUPTED
+        by = f" by {signal.Signals(_stopped_by[0]).name}" if _stopped_by else ""
+        return f"stopped{by}", SIGNALLED + _stopped_by[0] if _stopped_by else INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         context = error.ctx or click.Context(cli, info_name="nasbench")
         group = context.command if isinstance(context.command, click.Group) else cli

@@ -77,7 +77,7 @@ EVERYTHING = Selection()
 def check_label(text: str) -> str:
     """The label of a method. Raises StoreError unless it is one line of text that can be printed."""
     if not text.strip() or not text.isprintable():
-        raise StoreError(f"a method cannot be labelled {text!r}: a label is one line of text")
+        raise StoreError(f"a method cannot be labelled {text!r}: a label is one line of printable text")
     return text
 
 

@@ -39,7 +39,7 @@ def load(key: str, convert: Callable[[], Array], expected: str) -> Array:
                 if digest(array) == expected:
                     return array
             _LOG.warning("%s is damaged; converting it again", path)
-    _LOG.info("converting %s into %s (once)", key, folder)
+    _LOG.info("converting tables into %s (once)", folder, extra={"is_counted": True})
     array = convert()
     if is_ours:
         try:

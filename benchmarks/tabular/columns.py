@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.base.errors import UsageError, check_choice
+from nasbench.base.errors import UsageError, check_choice, unprintable
 from nasbench.base.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.tabular.added import Columns, digest_of, names
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
@@ -84,8 +84,8 @@ def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarr
 def _metric(name: str, column: str, unit: str, data: Path) -> Metric:
     if not re.fullmatch(METRIC_NAME, name):
         raise UsageError(f"metric name {name!r} must be a letter, then letters, digits, _, . or -: add a --prefix")
-    if not unit.isprintable():
-        raise UsageError(f"a unit is one line of text, not {unit!r}")
+    if why := unprintable(unit):
+        raise UsageError(f"a unit is one line of printable text, not {unit!r}: {why}")
     if sounds_held_out(column) or sounds_held_out(name):
         raise UsageError(
             f"{column} of {data} sounds like a score on a test split, which no search may see: columns are costs and "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nasbench.base import textfile
-from nasbench.base.errors import Problems, UsageError, unknown
+from nasbench.base.errors import Problems, UsageError, unknown, unprintable
 from nasbench.base.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.contract import BENCHMARKS, Status
 from nasbench.benchmarks.tabular.frames import groups_of
@@ -226,8 +226,8 @@ def _wrong(key: str, value: object, keys: dict[str, Any], where: str) -> str:
         return str(unknown(f"key in {where}:", key, keys))
     if not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
         return f"{key} in {where} has the wrong type: {value!r}"
-    if isinstance(value, str) and not value.isprintable():
-        return f"{key} in {where} must be one line of printable text, not {value!r}"
+    if isinstance(value, str) and (why := unprintable(value)):
+        return f"{key} in {where} must be one line of printable text, not {value!r}: {why}"
     if key in ("family", "search_space", "values") and not (value.strip() if isinstance(value, str) else value):
         return f"{key} in {where} is empty: leave it out, or fill it in"
     if isinstance(value, float) and not math.isfinite(value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -138,3 +139,14 @@ class Problems:
         if self._sentences:
             listed = "; ".join(f"({number}) {sentence}" for number, sentence in enumerate(self._sentences, 1))
             raise UsageError(f"{self._where} has {len(self._sentences)} errors: {listed}")
+
+
+def unprintable(text: str) -> str:
+    """What keeps a text from being one line that can be printed, as the end of a sentence; empty if nothing does."""
+    letter = next((letter for letter in text if not letter.isprintable()), "")
+    if not letter:
+        return ""
+    if len(text.splitlines()) > 1 or letter.splitlines() == [""]:
+        return "it has several lines"
+    name = unicodedata.name(letter, "a control character").lower()
+    return f"its character U+{ord(letter):04X} ({name}) cannot be printed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from time import monotonic
 from types import TracebackType
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 SECONDS_BETWEEN_LINES = 30.0
+SECONDS_BETWEEN_COUNTS = 5.0
 SECONDS_BETWEEN_LOOKS = 2.0  # on a terminal
 _HOUR = 3600.0
 
@@ -127,13 +129,22 @@ class Progress:
 
 
 def show_notices() -> None:
-    """Prints each notice once on standard error, even if a method logs it in every run: a damaged cache, a warning."""
-    shown: set[str] = set()
+    """Prints each notice once on standard error, even if a method logs it in every run: a damaged cache, a warning.
+
+    One that is counted comes again, with its number, where many of them take long.
+    """
+    came: Counter[str] = Counter()
+    said: dict[str, float] = {}
 
     def show(notice: Notice) -> None:
         line = f"{notice.about}: {notice.text}"
-        if line not in shown:
-            shown.add(line)
+        came[line] += 1
+        if came[line] == 1:
             say(line, err=True)
+        elif notice.is_counted and monotonic() - said[line] > SECONDS_BETWEEN_COUNTS:
+            say(f"{line}: {came[line]} so far", err=True)
+        else:
+            return
+        said[line] = monotonic()
 
     listen(show)

@@ -25,7 +25,7 @@ from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
-from nasbench.cli.engine.suites import suite_files
+from nasbench.cli.engine.suites import suite_files, with_target
 from nasbench.methods import METHODS, Method, MethodSpec
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -33,13 +33,15 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 @click.command(cls=Command)
 @click.argument("name", shell_complete=completion.anything)
+@click.option("--target", metavar="COLUMN", help="Column to predict, for benchmarks mlp:FILE.csv.")
 @takes_data_dir
-def show(name: str) -> None:
+def show(name: str, target: str | None) -> None:
     """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options, source) or an executor.
 
     `nasbench show-run` shows one run of a store.
     """
-    say(described(name))
+    names = (name,) if target is None else with_target((name,), target)
+    say(described(*names))
 
 
 def described(name: str) -> str:

@@ -27,7 +27,7 @@ from nasbench.results import Store
     "--page",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write a page: a chart of all evaluations, a table of the first 1,000.",
+    help="Also write a page: a chart of the evaluations (as many as fit in 20 MB), a table of the first 1,000.",
 )
 @takes_data_dir
 def show_run(

@@ -28,6 +28,8 @@ class Notice(NamedTuple):
     about: str
     """The run that it is about, and perhaps the evaluation; `notice` if it is about none."""
     text: str
+    is_counted: bool = False
+    """Whether it may come many times at once, and how often it came is said instead."""
 
 
 class UnderWay(NamedTuple):
@@ -48,7 +50,7 @@ class _Listener(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         about = getattr(record, "about", f"{_run[0]}{_EVALUATION.get()}")
-        self._tell(Notice(record.levelno, about, record.getMessage()))
+        self._tell(Notice(record.levelno, about, record.getMessage(), getattr(record, "is_counted", False)))
 
 
 def listen(tell: Callable[[Notice], object]) -> None:
@@ -79,7 +81,7 @@ def collected() -> Iterator[list[Notice]]:
 
 def publish(notice: Notice) -> None:
     """Passes on a notice, for example one of another process."""
-    _LOG.log(notice.level, "%s", notice.text, extra={"about": notice.about})
+    _LOG.log(notice.level, "%s", notice.text, extra={"about": notice.about, "is_counted": notice.is_counted})
 
 
 @contextmanager

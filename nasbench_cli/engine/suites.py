@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from nasbench.base import textfile
-from nasbench.base.errors import NasbenchError, check_choice, unknown
+from nasbench.base.errors import NasbenchError, check_choice, unknown, unprintable
 from nasbench.base.options import KINDS
 from nasbench.base.registry import NotHere
 from nasbench.benchmarks import BenchmarkSpec, UsageError
@@ -248,8 +248,8 @@ class _Reader:
             score=self._parse("score", check_score, facts["score"]) if "score" in facts else None,
         )
         self._block = (0, 0)
-        if not suite.title.isprintable():
-            self._fail("title", "must be one line of text")
+        if why := unprintable(suite.title):
+            self._fail("title", f"must be one line of printable text, but {why}")
         if suite.score == "share" and not all(len(grid.objectives) > 1 for grid in suite.grids):
             self._fail("score", "must be another one where there is one objective: share is of several")
         evals = [grid.protocol.evals or math.inf for grid in suite.grids]

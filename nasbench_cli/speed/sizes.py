@@ -33,6 +33,8 @@ class Sizes:
     """Networks of 20 layers in one matrix of distances."""
     report_seeds: int = 209
     """Seeds of each of the 24 setups of a report: with 200 evaluations each, a million rows."""
+    many_seeds: int = 20_000
+    """Seeds of each of the five setups of a report on many seeds."""
     memory_seeds: int = 100
     """Runs of the process whose memory is measured."""
     architectures: int = 6

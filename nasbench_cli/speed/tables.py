@@ -32,9 +32,11 @@ from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.example import figure_4
 from nasbench.benchmarks.spaces.views import AsGraph
+from nasbench.cli.engine.batches import trajectory_of
 from nasbench.cli.engine.evaluations import is_feasible
 from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.work import Work
 from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 _MOST_NASBOT = 100  # observations after which NASBOT's suggestions are timed: later ones take a second
 _BENCH = "nb201-cifar10"
 _MOST_OPTUNA = 200  # observations: beyond them it takes minutes
+_SETUPS, _FEW_EVALUATIONS = 5, 30  # of the report on many seeds
 _TPES = ["c-tpe", "c-tpe-naive", "tpe"]
 
 Array: TypeAlias = NDArray[np.float64]
@@ -68,6 +71,7 @@ def main(sizes: Sizes = USUAL) -> None:
     else:
         say(f"No training: PyTorch is not installed ({with_extra('live')}).")
     report_speed(sizes)
+    many_seeds_speed(sizes)
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench", *arguments]
         seconds = timed(partial(subprocess.run, command, check=True, capture_output=True), sizes)
@@ -324,21 +328,42 @@ def report_speed(sizes: Sizes) -> None:
         )
 
 
+def many_seeds_speed(sizes: Sizes) -> None:
+    """Times a report on 100,000 runs of 30 evaluations, 20,000 seeds of five setups, and measures its memory."""
+    (planned,) = expand([Grid((MethodSpec("random"),), (_BENCH,), ((),), (0,), Protocol(evals=_FEW_EVALUATIONS))])
+    runs = [trajectory_of(planned, seed) for seed in range(sizes.many_seeds)]
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.create(Path(folder) / "store")
+        for number in range(_SETUPS):  # the same runs with other seeds: to make others would take a minute
+            setup = replace(planned.setup, method=f"random:copy={number}" if number else "random")
+            turned = [replace(run, seed=(run.seed + number) % len(runs)) for run in runs]
+            store.commit(setup, turned, provenance() | {"repeatable": ""})
+        seconds, memory = measured(["report", str(store.folder), "--out", str(Path(folder) / "report")])
+    say(
+        f"report on {_SETUPS * len(runs):,} runs of {_FEW_EVALUATIONS} evaluations, {len(runs):,} seeds of each setup: "
+        f"{seconds:.1f} s of one core, peak memory {memory} MB"
+    )
+
+
 def peak_memory(sizes: Sizes) -> str:
     """What a process of its own needs for runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
-    program = (
-        "import sys; from nasbench.cli.main import run_command\n"
-        "if run_command(sys.argv[1:]): sys.exit('no run')\n"
-        "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
-    )
     with tempfile.TemporaryDirectory() as folder:
         asked = ["run", "--method", "evolution", "--bench", "hpolib-slice", "--store", folder]
-        asked += ["--seeds", str(sizes.memory_seeds)]
-        command = [sys.executable, "-c", program, *asked]
-        found = re.search(
-            r"VmHWM:\s+(\d+) kB", subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        )
-    return f"{int(found[1]) / 1024:.0f}" if found else "unknown"
+        return measured([*asked, "--seeds", str(sizes.memory_seeds)])[1]
+
+
+def measured(arguments: list[str]) -> tuple[float, str]:
+    """Seconds of processors and peak memory in MB of a command in a process of its own (Linux tells the memory)."""
+    program = (
+        "import sys, time; from nasbench.cli.main import run_command\n"
+        "if run_command(sys.argv[1:]): sys.exit('no run')\n"
+        "print('CPU', time.process_time())\n"
+        "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    seconds, memory = re.search(r"CPU (\S+)", said), re.search(r"VmHWM:\s+(\d+) kB", said)
+    return float(seconds[1]) if seconds else np.nan, f"{int(memory[1]) / 1024:.0f}" if memory else "unknown"
 
 
 def timed(call: Callable[[], object], sizes: Sizes) -> float:

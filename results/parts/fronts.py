@@ -13,7 +13,7 @@ from nasbench.base.numbers import constraint_name, fixed, with_unit
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject, rows_of
+from nasbench.results.parts.part import Part, Subject, of_seeds, rows_of
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface, quality
 from nasbench.results.store.trajectory import MEAN_OF
@@ -59,8 +59,7 @@ def _runs(subject: Subject) -> Runs:
         feasible = table["score_feasible"].fill_null(False).to_numpy(zero_copy_only=False)
         kept = feasible & (table["status"].to_numpy() == "ok") & np.isfinite(values).all(axis=1)
         seeds = table["seed"].to_numpy()
-        for seed in f.seeds:
-            runs[*place, seed] = values[kept & (seeds == seed)]
+        runs |= {(*place, seed): found for seed, found in of_seeds(seeds[kept], values[kept], f.seeds)}
     return runs
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from nasbench.results.errors import StoreError
 from numpy.typing import NDArray
 
 from nasbench.base.errors import StoreError, suggestion
@@ -15,7 +16,7 @@ from nasbench.base.numbers import constraint_name, fixed, intervals
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject, rows_of
+from nasbench.results.parts.part import Part, Subject, of_seeds, rows_of
 from nasbench.results.scores.metric import name_in
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface
@@ -87,8 +88,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         values = np.stack([table[f"metric.{column}"].to_numpy() for column in columns], axis=1)
         kept = table["feasible"].to_numpy() & np.all(np.isfinite(values), axis=1)
         seeds = table["seed"].to_numpy()
-        for seed in f.seeds:
-            candidates = values[kept & (seeds == seed)]
+        for seed, candidates in of_seeds(seeds[kept], values[kept], f.seeds):
             front: Array = np.asarray(moocore.filter_dominated(candidates)) if len(candidates) else candidates
             points[*place, seed] = front
     ends: dict[int, list[Array]] = {}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from nasbench.results.curves import Curves
+from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
@@ -50,6 +52,21 @@ def rows_of(fragment: Fragment, columns: list[str], full_only: bool = True) -> p
         return fragment.whole(columns) if full_only else fragment.table(columns)
     except Torn:  # a notice was given when the curves were read
         return None
+
+
+def of_seeds(seeds: NDArray[np.integer], values: Array, runs: Iterable[int]) -> Iterator[tuple[int, Array]]:
+    """The rows of each of some runs, by its seed.
+
+    Args:
+        seeds: the seed of each row, shape (rows,).
+        values: shape (rows, columns).
+        runs: the seeds of the runs; one without a row has none.
+    """
+    order = np.argsort(seeds, kind="stable")
+    ordered, numbers = seeds[order], list(runs)
+    ends = (np.searchsorted(ordered, numbers, side).tolist() for side in ("left", "right"))
+    for seed, start, end in zip(numbers, *ends, strict=True):
+        yield seed, values[order[start:end]]
 
 
 def _no_figures() -> Iterator[Drawn]:

@@ -83,16 +83,22 @@ def aggregates(comparison: Comparison, scores: targets.Targets) -> Table:
     def weighted(values: Array) -> float:
         return float(scores.weights @ values.mean(axis=1))
 
+    def weighted_without(values: Array) -> Array:
+        means: Array = scores.weights @ targets.means_without(values)
+        return means
+
+    middle = targets.interquartile_mean, targets.interquartile_means_without
+    average = weighted, weighted_without
     base = comparison.baseline
     records: list[dict[str, float | str]] = []
     for method, name in enumerate(comparison.methods):
         row: dict[str, float | str] = {"method": name}
-        row |= _facts("iqm", targets.jackknife(scores.final[method], targets.interquartile_mean))
+        row |= _facts("iqm", targets.jackknife(scores.final[method], *middle))
         if method != base:
             both = np.stack([scores.final[method], scores.final[base]])
-            row |= _facts("difference", targets.jackknife(both, _difference), -1.0)
-        row |= _facts("mean", targets.jackknife(scores.final[method], weighted))
-        row |= _facts("area", targets.jackknife(scores.area[method], weighted))
+            row |= _facts("difference", targets.jackknife(both, _difference, _differences_without), -1.0)
+        row |= _facts("mean", targets.jackknife(scores.final[method], *average))
+        row |= _facts("area", targets.jackknife(scores.area[method], *average))
         records.append(row)
     data = pd.DataFrame(records)
     shown = data[["method"]].copy()
@@ -118,6 +124,12 @@ def aggregates(comparison: Comparison, scores: targets.Targets) -> Table:
 def _difference(values: Array) -> float:
     """The difference of the interquartile means of two methods."""
     return targets.interquartile_mean(values[0]) - targets.interquartile_mean(values[1])
+
+
+def _differences_without(values: Array) -> Array:
+    """`_difference` without each seed."""
+    ours, theirs = map(targets.interquartile_means_without, values)
+    return ours - theirs
 
 
 def _facts(label: str, estimate: Estimate, lowest: float = 0.0) -> dict[str, float | str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -57,13 +58,10 @@ def improvement(ours: Places, theirs: Places) -> Array:
 
     Missing runs do not count; NaN if either side has none.
     """
-    if (ours >= 0).all() and (theirs >= 0).all():
-        whole: Array = _wins(ours, theirs).sum(axis=1) / (2 * ours.shape[1] * theirs.shape[1])
-        return whole
-    both = (ours >= 0)[:, :, None] & (theirs >= 0)[:, None, :]
-    won = np.where(both, _outcomes(ours, theirs), 0).sum(axis=(1, 2), dtype=np.int64) / 2
-    counts = both.sum(axis=(1, 2))
-    probabilities: Array = np.divide(won, counts, out=np.full(len(ours), np.nan), where=counts > 0)
+    is_ours = ours >= 0
+    won = np.where(is_ours, _wins(ours, theirs), 0).sum(axis=1)
+    pairs = is_ours.sum(axis=1) * (theirs >= 0).sum(axis=1)
+    probabilities: Array = np.divide(won, 2 * pairs, out=np.full(len(ours), np.nan), where=pairs > 0)
     return probabilities
 
 
@@ -102,12 +100,23 @@ def linear_parts(ours: Places, theirs: Places) -> Strata:
     means, variances = np.empty(len(ours)), np.full(len(ours), np.nan)
     if counts.min() < FEWEST:
         return Strata(improvement(ours, theirs), variances, counts)
-    patterns, number = np.unique(common, axis=0, return_inverse=True)
-    for i, seeds in enumerate(patterns):
-        rows = np.flatnonzero(number.ravel() == i)
+    for rows, seeds in by_seeds(common):
         strata = Strata.of(seed_scores(ours[rows][:, seeds], theirs[rows][:, seeds]))
         means[rows], variances[rows] = strata.means, strata.variances
     return Strata(means, variances, counts)
+
+
+def by_seeds(common: NDArray[np.bool_]) -> Iterator[tuple[list[int], NDArray[np.bool_]]]:
+    """The settings that have the same seeds, with a mask of these seeds, shape (seeds,).
+
+    Args:
+        common: shape (settings, seeds).
+    """
+    settings: dict[bytes, list[int]] = {}
+    for setting, seeds in enumerate(common):
+        settings.setdefault(seeds.tobytes(), []).append(setting)
+    for rows in settings.values():
+        yield rows, common[rows[0]]
 
 
 def permutation_p(ours: Places, theirs: Places) -> float:
@@ -149,27 +158,36 @@ def mid_ranks(places_: Places) -> Array:
 
 def ties(ours: Places, theirs: Places) -> float:
     """Share of the pairs of runs that tie, over all settings."""
-    both = (ours >= 0)[:, :, None] & (theirs >= 0)[:, None, :]
-    return float((both & (ours[:, :, None] == theirs[:, None, :])).sum() / max(1, both.sum()))
+    is_ours = ours >= 0
+    lower, at_most = _numbers_up_to(ours, theirs)
+    pairs = int((is_ours.sum(axis=1) * (theirs >= 0).sum(axis=1)).sum())
+    return int((at_most - lower)[is_ours].sum()) / max(1, pairs)
 
 
 def _wins(ours: Places, theirs: Places) -> NDArray[np.int64]:
     """Twice the number of their runs that each of our runs beats, a tie is half a win; the shape of `ours`.
 
-    No run may be missing. With many runs, sorted places are searched instead of comparing every pair.
+    Their missing runs do not count; the number of a missing run of ours means nothing.
     """
-    settings, count = ours.shape
-    if count * theirs.shape[1] <= _FEW:
-        few: NDArray[np.int64] = _outcomes(ours, theirs).sum(axis=2, dtype=np.int64)
-        return few
-    ordered = np.sort(theirs, axis=1)
-    wins = np.empty((settings, count), np.int64)
-    for row_ours, others, row in zip(ours, ordered, wins, strict=True):
-        row[:] = 2 * len(others) - np.searchsorted(others, row_ours) - np.searchsorted(others, row_ours, side="right")
+    lower, at_most = _numbers_up_to(ours, theirs)
+    wins: NDArray[np.int64] = 2 * theirs.shape[1] - lower - at_most
     return wins
 
 
-def _outcomes(ours: Places, theirs: Places) -> NDArray[np.int8]:
-    """The outcome of every pair of runs: 2 if ours is better, 1 for a tie, 0 if it is worse; (settings, S, T)."""
-    a, b = ours[:, :, None], theirs[:, None, :]
-    return (a < b).view(np.int8) + (a <= b).view(np.int8)
+def _numbers_up_to(ours: Places, theirs: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of their places below each of ours, and at or below it, shape (settings, S) each.
+
+    `MISSING` is below every place. With many runs, the runs at each place are counted instead of comparing every pair:
+    steps and memory in proportion to the number of runs.
+    """
+    if ours.shape[1] * theirs.shape[1] <= _FEW:
+        a, b = ours[:, :, None], theirs[:, None, :]
+        return np.count_nonzero(b < a, axis=2), np.count_nonzero(b <= a, axis=2)
+    lower, at_most = np.empty((2, *ours.shape), np.int64)
+    most = int(max(ours.max(), theirs.max())) + 2
+    for setting, others in enumerate(theirs):
+        below = np.concatenate(
+            [[0], np.cumsum(np.bincount(others + 1, minlength=most))]
+        )  # below[i + 1] is below place i
+        lower[setting], at_most[setting] = below[ours[setting] + 1], below[ours[setting] + 2]
+    return lower, at_most

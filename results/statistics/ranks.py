@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
 from nasbench.results.statistics.estimates import FEWEST, Estimate, Strata, over_tasks
-from nasbench.results.statistics.improvement import Places, improvement, mid_ranks, seed_scores
+from nasbench.results.statistics.improvement import Places, by_seeds, improvement, mid_ranks, seed_scores
 from nasbench.results.statistics.nesting import Tasks
 
 
@@ -74,9 +74,7 @@ def _ranks_of_seeds(places_: Places, common: NDArray[np.bool_]) -> list[Strata]:
     """
     settings, count, _ = places_.shape
     means, variances = np.empty((2, count, settings))
-    patterns, number = np.unique(common, axis=0, return_inverse=True)
-    for i, seeds in enumerate(patterns):
-        rows = np.flatnonzero(number.ravel() == i)
+    for rows, seeds in by_seeds(common):
         judged = places_[rows][:, :, seeds]
         ranks = np.ones((count, len(rows), judged.shape[2]))
         for a, b in combinations(range(count), 2):

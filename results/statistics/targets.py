@@ -15,6 +15,8 @@ from nasbench.results.statistics.summaries import normalised_regret
 
 _DECADES = 3.0
 _INSTANTS = 200
+_MOST_ANEW = 500
+"""Largest number of seeds for which a jackknife computes its statistic anew without each of them."""
 
 
 def target_scores(regret: Array) -> Array:
@@ -118,18 +120,62 @@ def interquartile_mean(values: Array) -> float:
     return float(middle.mean())
 
 
-def jackknife(values: Array, statistic: Callable[[Array], float]) -> Estimate:
+def interquartile_means_without(values: Array) -> Array:
+    """`interquartile_mean` without each seed, from one sorting, shape (seeds,).
+
+    Args:
+        values: shape (settings, seeds).
+    """
+    settings, seeds = values.shape
+    order = np.argsort(values, axis=None, kind="stable")
+    place = np.empty(values.size, np.intp)
+    place[order] = np.arange(values.size)
+    removed = np.sort(place.reshape(values.shape), axis=0)  # places of a seed's values among all, ascending
+    ordered = values.ravel()[order]
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+
+    def lowest(number: int) -> Array:
+        """The sum of that many lowest values that remain without each seed."""
+        below = removed - np.arange(settings)[:, None] < number
+        rest: Array = sums[number + below.sum(axis=0)] - np.where(below, ordered[removed], 0.0).sum(axis=0)
+        return rest
+
+    kept = settings * (seeds - 1)
+    cut = kept // 4
+    means: Array = (lowest(kept - cut) - lowest(cut)) / (kept - 2 * cut)
+    return means
+
+
+def means_without(values: Array) -> Array:
+    """The mean over seeds without each seed, shape (settings, seeds).
+
+    Args:
+        values: shape (settings, seeds).
+    """
+    seeds = values.shape[1]
+    means: Array = (seeds * values.mean(axis=1, keepdims=True) - values) / (seeds - 1)
+    return means
+
+
+def jackknife(
+    values: Array, statistic: Callable[[Array], float], without: Callable[[Array], Array] | None = None
+) -> Estimate:
     """A statistic of runs with a delete-one-seed jackknife: pseudo-values S θ - (S - 1) θ₋ₖ, t with S - 1 df.
 
     Args:
         values: the last axis is the seeds; seed k is left out everywhere at once.
+        without: the statistic without each seed, all at once, for more than `_MOST_ANEW` seeds: to compute it anew for
+            each of them takes steps by the square of their number.
     """
     count = values.shape[-1]
     whole = statistic(values)
     if count < FEWEST:
         return Estimate(whole)
-    without = np.array([statistic(np.delete(values, k, axis=-1)) for k in range(count)])
-    pseudo = count * whole - (count - 1) * without
+    if without is None or count <= _MOST_ANEW:
+        lacking = np.array([statistic(np.delete(values, k, axis=-1)) for k in range(count)])
+    else:
+        lacking = without(values)
+    pseudo = count * whole - (count - 1) * lacking
     return Estimate(whole, float(np.std(pseudo, ddof=1) / np.sqrt(count)), count - 1)
 
 

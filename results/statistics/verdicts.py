@@ -20,6 +20,8 @@ from nasbench.results.statistics.ranks import Field, Rank, ranked
 EQUIVALENT = (0.45, 0.55)
 """Bounds of the probability of improvement between which two methods are equivalent."""
 UNKNOWN = Estimate(np.nan)
+_MANY = 600
+"""Number of seeds from which the smallest p of a permutation test is 0 in double precision."""
 _FLOOR = 0.5
 """Least sum of squares of the seeds of a setting, so that ten wins out of ten do not give an error of zero."""
 _ALONE = 0.25
@@ -323,7 +325,8 @@ def smallest_p(seeds: NDArray[np.intp], weights: Array) -> float:
         weights: weights of the settings, sum 1.
     """
     if len(seeds) == 1 and seeds[0] >= FEWEST:
-        return 2 / math.comb(2 * int(seeds[0]), int(seeds[0]))
+        count = min(int(seeds[0]), _MANY)
+        return 2 / math.comb(2 * count, count)
     best = _estimate(Strata(np.ones(len(seeds)), np.zeros(len(seeds)), seeds), weights)
     # Some settings may vary so that the error is no larger, and yet all degrees of freedom count.
     smallest = replace(best, freedom=float(np.sum(seeds - 1))).p()

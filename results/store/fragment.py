@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,6 +82,11 @@ class Fragment:
     @property
     def seeds(self) -> list[int]:
         return [run.seed for run in self.runs]
+
+    @cached_property
+    def by_seed(self) -> dict[int, RunRecord]:
+        """The run of each seed."""
+        return {run.seed: run for run in self.runs}
 
     def spans(self) -> Iterator[tuple[RunRecord, slice]]:
         """Each run with the place of its evaluations; the closing row of a failed run is none."""

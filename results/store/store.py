@@ -123,7 +123,7 @@ class Store:
 
         If the log is damaged, the run is removed from the store with a notice, so that both are computed anew.
         """
-        record = next(run for run in f.runs if run.seed == seed)
+        record = f.by_seed[seed]
         if not record.log:
             return None
         return self._of_log(f, record, fragment.read_log)

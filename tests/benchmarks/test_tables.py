@@ -200,6 +200,16 @@ def test_the_cache_converts_once_and_is_not_writable(counted: tuple[Callable[[],
         second[0, 0] = 1.0
 
 
+def test_every_table_that_is_converted_is_announced_by_the_same_counted_line(
+    counted: tuple[Callable[[], np.ndarray], list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    monkeypatch.setattr(cache._LOG, "info", lambda text, *words, extra: said.append((text % words, extra)))
+    for key in ("one", "other"):
+        cache.load(key, counted[0], DIGEST)
+    assert said == [(f"converting tables into {cache_folder() / 'tables'} (once)", {"is_counted": True})] * 2
+
+
 def test_a_cached_file_belongs_to_its_user_alone(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
     """Also in a folder that another program made, and whatever the user's umask."""
     (cache_folder() / "tables").mkdir(parents=True, mode=0o755, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,3 +178,32 @@ def test_on_ray_a_third_partys_method_has_processes_of_its_own(
     variables = ray.options["evolution"]["runtime_env"]["env_vars"]  # Ray has processes for each environment
     assert variables["NASBENCH_METHOD"] == "evolution"
     assert variables["NASBENCH_DATA"] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Exception("The current node timed out during startup.\nDetails."), TimeoutError("timed out"), RuntimeError()],
+)
+def test_a_start_of_ray_that_fails_is_one_sentence_with_what_to_do(
+    error: Exception, nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, ended = signal.getsignal(signal.SIGTERM), []
+
+    class Fails(Ray):
+        def init(self, **where: object) -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Ray sets a handler of its own
+            raise error
+
+        def shutdown(self) -> None:
+            ended.append(True)
+
+    monkeypatch.setitem(sys.modules, "ray", Fails())
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    asked = ["run", "--method", "random", "--bench", "nb201-cifar10", "--seeds", "1", "--evals", "3"]
+    done = nasbench(*asked, "--executor", "ray", "--store", tmp_path / "store")
+    assert (done.code, ended, signal.getsignal(signal.SIGTERM)) == (2, [True], before)
+    reason = str(error).partition("\n")[0].rstrip(".") or "RuntimeError"
+    assert done.err.splitlines()[-1] == (
+        f"nasbench: Ray does not start on this machine: {reason}; give the same command again when the machine is less "
+        "busy, or without --executor ray"
+    )

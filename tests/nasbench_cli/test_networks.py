@@ -90,6 +90,11 @@ def test_perceptrons_are_searched_on_a_file(nasbench: Callable[..., Printed], tm
     wrong = nasbench(*asked, "--target", "prize", "--evals", 1, "--store", tmp_path / "other")
     assert wrong.code == 2
     assert "did you mean price" in wrong.err
+    shown = nasbench("show", f"mlp:{tmp_path}/houses.csv", "--target", "price")
+    assert shown.code == 0, shown.err
+    assert shown.out == nasbench("show", f"mlp:{tmp_path}/houses.csv:price").out
+    lost = nasbench("show", "digits", "--target", "price")
+    assert (lost.code, "--target is for benchmarks on a file" in lost.err) == (2, True)
     lost = nasbench("run", "--method", "random", "--bench", "digits", "--target", "x", "--store", tmp_path / "other")
     assert lost.code == 2
     assert "--target is for benchmarks on a file" in lost.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.cli.commands.progress import Progress
-from nasbench.cli.engine.events import UnderWay
+from nasbench.cli.commands import progress as progress_module
+from nasbench.cli.commands.progress import Progress, show_notices
+from nasbench.cli.engine.events import Notice, UnderWay, publish
 from nasbench.cli.engine.under_way import look
 from nasbench.results import Store
 from tests.conftest import Printed
@@ -101,3 +103,28 @@ def test_a_training_by_steps_tells_how_many_are_done(nasbench: Callable[..., Pri
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store.create(tmp_path / "store")
+
+
+def test_many_notices_of_one_kind_are_one_line_that_counts_where_they_take_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(progress_module, "monotonic", lambda: clock[0])
+    logger = logging.getLogger("nasbench")
+    handlers, level = logger.handlers, logger.level
+    show_notices()
+    try:
+        for number in range(25):
+            clock[0] = 0.5 * number
+            publish(Notice(logging.INFO, "notice", "tables are made", is_counted=True))
+            publish(Notice(logging.INFO, "notice", "a method says this in every run"))
+    finally:
+        logger.handlers = handlers
+        logger.setLevel(level)
+    first, *later = capsys.readouterr().err.splitlines()
+    assert first == "notice: tables are made"
+    assert later == [
+        "notice: a method says this in every run",
+        "notice: tables are made: 12 so far",
+        "notice: tables are made: 23 so far",
+    ]

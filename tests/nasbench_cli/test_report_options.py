@@ -38,7 +38,7 @@ def test_methods_are_selected_and_named(nasbench: Command, small_store: Store, t
         ("--method", "randon", "no runs of the method 'randon' (did you mean random?)"),
         ("--label", "random", "label 'random' must be METHOD=SHORT"),
         ("--label=random=a", "--label=random=b", "random has two labels: give it one"),
-        ("--label", "random=\x1b", "a method cannot be labelled '\\x1b': a label is one line of text"),
+        ("--label", "random=\x1b", "a method cannot be labelled '\\x1b': a label is one line of printable text"),
     ],
 )
 def test_a_wrong_selection_is_a_sentence(
@@ -98,7 +98,7 @@ labels = {{ "{EVOLUTION}" = "small population" }}
         ({"checkpoints": 0}, "a checkpoint must be at least 1, not 0"),
         ({"checkpoints": 5.5}, "checkpoints '5.5' must be evaluation counts"),
         ({"label": {"random": 3}}, "a label maps a method to its short name, both texts"),
-        ({"label": {"random": ""}}, "a method cannot be labelled '': a label is one line of text"),
+        ({"label": {"random": ""}}, "a method cannot be labelled '': a label is one line of printable text"),
         ({"label": {"random": "a\nb"}}, r"a method cannot be labelled 'a\\nb'"),
         ({"paper": "p", "figure_width": 3}, "figure width 3 must be a length from 1.5in to 12in"),
     ],

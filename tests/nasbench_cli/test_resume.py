@@ -45,12 +45,15 @@ STOPPED = b"nasbench: stopped; what was stored is kept, and the same command con
 
 
 def not_of_tables(errors: bytes) -> list[bytes]:
-    """The lines but those that say, once per machine, that a table is converted."""
-    return [line for line in errors.splitlines() if line and not line.startswith(b"notice: converting ")]
+    """The lines but those that say that a table is converted, or, on a busy machine, that a store is in use."""
+    of_others = (b"notice: converting ", b"notice: waiting for process ")
+    return [line for line in errors.splitlines() if line and not line.startswith(of_others)]
 
 
-def start(suite: Path, store: Path, jobs: int, **environment: str) -> subprocess.Popen[bytes]:
+def start(suite: Path, store: Path, jobs: int, ignored: str = "", **environment: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "nasbench", "run", "--suite", suite, "--store", store, "--jobs", str(jobs)]
+    if ignored:
+        command = ["sh", "-c", f'trap "" {ignored}; exec "$@"', "sh", *command]
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, start_new_session=True, env=os.environ | environment, **streams)
 
@@ -132,6 +135,43 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
     assert process.returncode == 130
     assert not_of_tables(errors) == [STOPPED]
     assert len(Store.open(tmp_path / "store").fragments()) > 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("stop", "everybody"), [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGHUP, True)]
+)
+def test_a_kill_or_a_closed_terminal_stops_at_once_and_says_how_to_go_on(
+    tmp_path: Path, jobs: int, stop: signal.Signals, everybody: bool
+) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE.replace("40", "200000"))
+    process = start(suite, tmp_path / "store", jobs)
+    while not list((tmp_path / "store").glob("random*.parquet")):
+        time.sleep(0.05)
+        assert process.poll() is None
+    for _ in range(2):  # a terminal and its shell both send one
+        (os.killpg if everybody else os.kill)(process.pid, stop)
+    _, errors = process.communicate(timeout=_LONG)  # the suite would take longer
+    assert process.returncode == 128 + stop
+    assert not_of_tables(errors) == [STOPPED.replace(b"stopped", f"stopped by {stop.name}".encode())]
+    assert len(Store.open(tmp_path / "store").fragments()) > 0
+    assert not group_members(process.pid)
+
+
+def test_a_kill_stops_a_command_that_leaves_ctrl_c_to_others_and_nohup_goes_on(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE.replace("40", "200000"))
+
+    process = start(suite, tmp_path / "store", 1, ignored="INT HUP")  # by shells for background commands, and by nohup
+    while not list((tmp_path / "store").glob("random*.parquet")):
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=_LONG)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not_of_tables(errors) == [STOPPED.replace(b"stopped", b"stopped by SIGTERM")]
 
 
 def test_ctrl_c_while_processes_start_prints_nothing_of_theirs(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -30,6 +31,7 @@ TINY = Sizes(
     networks=3,
     matrix=4,
     report_seeds=2,
+    many_seeds=6,
     memory_seeds=1,
     architectures=1,
     epochs=1,
@@ -103,15 +105,29 @@ def test_without_any_images_the_other_parts_are_measured(
 
     measured: list[str] = []
     monkeypatch.setattr(training, "opened", missing)
-    for part in ("run_speed", "suggestion_speed", "language_speed", "distance_speed", "report_speed"):
+    for part in (
+        "run_speed",
+        "suggestion_speed",
+        "language_speed",
+        "distance_speed",
+        "report_speed",
+        "many_seeds_speed",
+    ):
         monkeypatch.setattr(tables, part, lambda sizes, part=part: measured.append(part))
     monkeypatch.setattr(tables, "timed", lambda *_: 1.0)
     monkeypatch.setattr(tables, "peak_memory", lambda sizes: "7")
     tables.main(TINY)
-    assert len(measured) == 5
+    assert len(measured) == 6
     out = capsys.readouterr().out
     assert "No training: there are no images" in out
     assert "7 MB" in out
+
+
+def test_a_report_on_many_seeds_is_measured_with_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.many_seeds_speed(TINY)
+    memory = r"\d+ MB" if sys.platform == "linux" else "unknown MB"
+    row = rf"report on 30 runs of 30 evaluations, 6 seeds of each setup: \d+\.\d s of one core, peak memory {memory}\n"
+    assert re.fullmatch(row, capsys.readouterr().out)
 
 
 def test_the_paths_of_a_network_are_computed_whenever_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,4 +153,5 @@ def test_the_command_takes_the_usual_sizes(nasbench: Callable[..., Printed], mon
     assert nasbench("speed").code == 0
     assert taken == [USUAL]
     assert USUAL.report_seeds * 24 * USUAL.evaluations > 1_000_000
+    assert USUAL.many_seeds * 5 == 100_000
     assert {field.name for field in fields(Sizes)} == set(vars(TINY))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from itertools import combinations, product
 
 import numpy as np
@@ -13,6 +14,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from nasbench.results.statistics import improvement
+from nasbench.results.statistics.nesting import Tasks
+from nasbench.results.statistics.ranks import Field, ranked
+from nasbench.results.statistics.verdicts import compare
 
 NAN = math.nan
 values_with_ties = arrays(float, st.tuples(st.integers(1, 4), st.integers(2, 8)), elements=st.integers(0, 5))
@@ -46,6 +50,40 @@ def test_many_runs_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(improvement, "_FEW", 0)
     for few, function in zip(both, (improvement.improvement, improvement.seed_scores), strict=True):
         assert function(ours, theirs) == pytest.approx(few, abs=1e-14)
+
+
+@pytest.mark.parametrize("lowest", [0, improvement.MISSING])
+@pytest.mark.parametrize("few", [0, 4096])
+def test_counts_of_many_runs_are_exactly_those_of_every_pair(
+    lowest: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(improvement, "_FEW", few)
+    rng = np.random.default_rng(0)
+    for count in (1, 7, 60):
+        ours, theirs = (rng.integers(lowest, 9, (3, count + more)).astype(np.int32) for more in (0, 2))
+        pairs = [[(a, b) for a, b in product(*both) if min(a, b) >= 0] for both in zip(ours, theirs, strict=True)]
+        won = [sum(a < b for a, b in row) + sum(a <= b for a, b in row) for row in pairs]
+        expected = [w / (2 * len(row)) if row else NAN for w, row in zip(won, pairs, strict=True)]
+        assert np.array_equal(improvement.improvement(ours, theirs), expected, equal_nan=True)
+        tied = sum(a == b for row in pairs for a, b in row)
+        assert improvement.ties(ours, theirs) == tied / max(1, sum(map(len, pairs)))
+
+
+@pytest.mark.parametrize("lowest", [0, improvement.MISSING])
+def test_no_array_has_an_element_for_every_pair_of_runs(lowest: int) -> None:
+    runs = 20_000
+    ours, theirs = np.random.default_rng(0).integers(lowest, 2 * runs, (2, 1, runs)).astype(np.int32)
+    field = Field(np.stack([ours, theirs], axis=1), np.ones((1, 2, runs), np.int64), Tasks(*np.zeros((3, 1), np.intp)))
+    tracemalloc.start()
+    try:
+        pair = compare(field, np.zeros(1, np.intp), 0, 1)
+        improvement.improvement(ours, theirs)
+        ranked(field, np.zeros(1, np.intp), [0, 1])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert pair is not None
+    assert peak < 500 * runs < runs**2 / 10
 
 
 @given(values_with_ties)

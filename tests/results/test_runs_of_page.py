@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from nasbench.cli.commands.show_run import show_run
 from nasbench.results import Store
 from nasbench.results.reading import select
-from nasbench.results.report.page import runs
+from nasbench.results.report.page import runs, single
+from nasbench.results.report.single_run import find_runs
 from tests.results.conftest import Fill, make_run, make_setup
 
 
@@ -52,11 +54,13 @@ def test_a_value_that_json_lacks_is_its_text(filled: Fill) -> None:
     assert [json.loads(item) for item in data["spaces"]["toy"]["items"]] == [["C", "inf"], ["C", 1.5]]
 
 
-def test_of_larger_stores_the_page_holds_names_only(filled: Fill) -> None:
+def test_of_larger_stores_the_page_holds_names_only(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     fragments = select([stored(filled)])
     whole = runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"])
-    assert runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"], len(whole)) == whole
-    data = json.loads(runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"], len(whole) - 1))
+    monkeypatch.setattr(runs, "LIMIT", len(whole))
+    assert runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"]) == whole
+    monkeypatch.setattr(runs, "LIMIT", len(whole) - 1)
+    data = json.loads(runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"]))
     assert [setup["seeds"] for setup in data["setups"]] == [[0, 4], [0]]
     assert not any("y" in setup for setup in data["setups"])
     assert data["spaces"] == {}
@@ -74,3 +78,22 @@ def test_a_single_run_is_written_as_a_page_whatever_its_size(filled: Fill, tmp_p
     assert json.loads(embedded)["setups"][0]["y"][-1] == 0.25
     table = text[text.index("<noscript>") : text.index("</noscript>")]
     assert table.count("<tr>") == 1 + 3
+
+
+@pytest.mark.parametrize(
+    ("share", "seeds", "rows"), [(1.0, [4, 7], [4000, 3]), (0.9999, [4], [4000]), (0.7, [4], [2000])]
+)
+def test_the_page_of_a_run_holds_what_fits_and_says_what_it_leaves_out(
+    filled: Fill, monkeypatch: pytest.MonkeyPatch, share: float, seeds: list[int], rows: list[int]
+) -> None:
+    long, short = make_run(4, list(np.linspace(9, 1, 4000))), make_run(7, [3.0, 2.0, 1.0])
+    store = filled({make_setup("a"): [long, short]})
+    whole = runs.as_json(select([store]), {"a": 0}, ["a"])
+    monkeypatch.setattr(runs, "LIMIT", int(share * len(whole)))
+    shown = single.write(store, find_runs(store, "a", "toy", None, 4))
+    (setup,) = json.loads(shown.partition('id="runs-data">')[2].partition("</script>")[0])["setups"]
+    assert (setup["seeds"], setup["rows"]) == (seeds, rows)
+    assert ("The other seeds of its setup are left out here" in shown) == (rows == [4000])
+    assert ("The chart holds the first 2,000 evaluations of 4,000, which are" in shown) == (rows == [2000])
+    assert "The first 1,000 of 4,000 evaluations." in shown
+    assert shown.count("<tr>") == 1001

@@ -77,6 +77,36 @@ def test_the_jackknife_of_a_mean_is_the_t_interval() -> None:
     assert own.interval() == pytest.approx(tuple(test.confidence_interval(0.95)))
 
 
+@pytest.mark.parametrize("settings", [1, 2, 3, 7])
+def test_many_seeds_have_the_jackknife_that_few_have(settings: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(settings)
+    for seeds in (5, 6, 7, 8, 40):
+        for values in (rng.uniform(size=(settings, seeds)), rng.integers(0, 3, (settings, seeds)).astype(float)):
+            for statistic, without in (
+                (targets.interquartile_mean, targets.interquartile_means_without),
+                (lambda v: float(v.mean()), lambda v: targets.means_without(v).mean(axis=0)),
+            ):
+                anew = targets.jackknife(values, statistic, without)
+                monkeypatch.setattr(targets, "_MOST_ANEW", 0)
+                found = targets.jackknife(values, statistic, without)
+                monkeypatch.undo()
+                assert (found.value, found.freedom) == (anew.value, anew.freedom)
+                assert found.error == pytest.approx(anew.error, rel=1e-9, abs=1e-12)
+
+
+def test_the_means_of_many_seeds_are_not_computed_anew_without_each(
+    filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    monkeypatch.setattr(targets, "_MOST_ANEW", 11)
+    monkeypatch.setattr(targets, "interquartile_mean", lambda values: calls.append(0) or 0.0)
+    comparison = comparison_of(filled, 12)
+    found = targets.table(comparison)
+    assert found is not None
+    part.aggregates(comparison, found)
+    assert len(calls) == 4  # of two methods, and of both for their difference
+
+
 def test_profiles_are_shares_of_runs_at_or_below(filled: Fill) -> None:
     comparison = comparison_of(filled)
     regret = (comparison.curves.incumbent[:, 0] - 1) / 9

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import signal
 import socket
+import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nasbench.base.errors import with_extra
@@ -122,19 +125,38 @@ def _variables() -> dict[str, str]:
 
 
 def _connected(address: str, jobs: int) -> Any:
+    """Ray, connected to a cluster. Raises UsageError if there is none, or Ray does not start, whatever it raises."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing here calls home
-    ray: Any = importlib.import_module("ray")  # heavy, and not there unless it is wanted
-    if address:
-        where: dict[str, Any] = {"address": address}
-    else:
-        os.environ.pop("RAY_ADDRESS", None)  # it would be taken for another cluster
-        where = {"address": "local", "num_cpus": jobs, "include_dashboard": False}
-    try:
-        if ":" in address:  # Ray itself would wait for minutes
-            host, _, port = address.rpartition(":")
-            socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=_PATIENCE).close()
-        ray.init(**where, runtime_env={"env_vars": _variables()}, log_to_driver=False, logging_level="error")
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"there is no Ray cluster at {address or 'this machine'}: {reason}") from None
+    with _own_sigterm():
+        ray: Any = importlib.import_module("ray")  # heavy, and not there unless it is wanted
+        if address:
+            where: dict[str, Any] = {"address": address}
+        else:
+            os.environ.pop("RAY_ADDRESS", None)  # it would be taken for another cluster
+            where = {"address": "local", "num_cpus": jobs, "include_dashboard": False}
+        try:
+            if ":" in address:  # Ray itself would wait for minutes
+                host, _, port = address.rpartition(":")
+                socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=_PATIENCE).close()
+            ray.init(**where, runtime_env={"env_vars": _variables()}, log_to_driver=False, logging_level="error")
+        except Exception as error:  # Ray raises bare exceptions, too
+            ray.shutdown()  # what has begun of it
+            reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+            if address:
+                raise UsageError(f"there is no Ray cluster at {address}: {reason}") from None
+            raise UsageError(
+                f"Ray does not start on this machine: {reason}; give the same command again when the machine is less "
+                "busy, or without --executor ray"
+            ) from None
     return ray
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keeps this process's handler of SIGTERM, in whose place Ray puts its own."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)

@@ -73,7 +73,7 @@ function show(runs) {
   output.replaceChildren(make("h3", title));
   figure.hidden = !chosen.evaluations;
   if (!chosen.evaluations) {
-    const note = make("p", "These runs are too many for a page; this command writes a page with every evaluation of this run: ", { className: "note" });
+    const note = make("p", "These runs are too many for a page; this command writes a page of this run: ", { className: "note" });
     note.append(command);
     output.append(note);
     return;

@@ -40,10 +40,8 @@ def style(looks: Sequence[Look]) -> str:
     )
 
 
-def as_json(
-    fragments: Sequence[tuple[Store, Fragment]], numbers: Mapping[str, int], names: Sequence[str], limit: int = LIMIT
-) -> str:
-    """The setups and their seeds as JSON for a script element; with all evaluations if these fit in `limit` bytes.
+def as_json(fragments: Sequence[tuple[Store, Fragment]], numbers: Mapping[str, int], names: Sequence[str]) -> str:
+    """The setups and their seeds as JSON for a script element; with all evaluations if these fit in `LIMIT` bytes.
 
     Empty if all runs are from archives, which keep no evaluations.
 
@@ -56,18 +54,28 @@ def as_json(
     ]
     if not fragments:
         return ""
-    entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
+    return with_evaluations(fragments, numbers, names) or _compact(_facts(fragments, numbers, names))
+
+
+def with_evaluations(
+    fragments: Sequence[tuple[Store, Fragment]], numbers: Mapping[str, int], names: Sequence[str]
+) -> str:
+    """The same with all evaluations; empty if they do not fit in `LIMIT` bytes."""
+    if sum(run.rows for _, f in fragments for run in f.runs) * _LEAST > LIMIT:
+        return ""
     spaces: dict[str, _Configurations] = {}
-    facts = {"methods": list(names), "setups": entries, "spaces": {}}
-    if sum(run.rows for _, f in fragments for run in f.runs) * _LEAST <= limit:
-        whole = [
-            entry | _rows(f, spaces.setdefault(f.setup.bench, _Configurations()))
-            for entry, (_, f) in zip(entries, fragments, strict=True)
-        ]
-        text = _compact(facts | {"setups": whole, "spaces": {bench: known.facts for bench, known in spaces.items()}})
-        if len(text) <= limit:
-            return text
-    return _compact(facts)
+    facts = _facts(fragments, numbers, names)
+    for entry, (_, f) in zip(facts["setups"], fragments, strict=True):
+        entry.update(_rows(f, spaces.setdefault(f.setup.bench, _Configurations())))
+    text = _compact(facts | {"spaces": {bench: known.facts for bench, known in spaces.items()}})
+    return text if len(text) <= LIMIT else ""
+
+
+def _facts(
+    fragments: Sequence[tuple[Store, Fragment]], numbers: Mapping[str, int], names: Sequence[str]
+) -> dict[str, Any]:
+    entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
+    return {"methods": list(names), "setups": entries, "spaces": {}}
 
 
 class _Configurations:
@@ -142,7 +150,10 @@ def _rounded(values: Array, digits: int = 6) -> list[float | None]:
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values))))
         rounded = np.where(values == 0, 0.0, np.round(values * scale) / scale)
-    return [value if np.isfinite(value) else None for value in rounded.tolist()]
+    plain = rounded.astype(object)
+    plain[~np.isfinite(rounded)] = None
+    listed: list[float | None] = plain.tolist()
+    return listed
 
 
 def _is_json(value: object) -> bool:
