@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from nasbench.results.errors import StoreError
 from numpy.typing import NDArray
 
 from nasbench.base.errors import StoreError, suggestion
