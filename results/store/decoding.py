@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-_LEAST, _RATIO = 1 << 28, 500  # bytes that any file may unpack to; a larger one, to this multiple of its size
+_LEAST, _RATIO = 1 << 27, 500  # bytes that any file may unpack to; a larger one, to this multiple of its size
 
 
 class TooLarge(ValueError):
@@ -25,6 +25,8 @@ def decoded(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Ta
     file = _opened(source, [])
     schema, facts = file.schema_arrow, file.metadata
     kinds = {name: schema.field(name).type for name in schema.names if columns is None or name in columns}
+    if any(pa.types.is_dictionary(kind) for kind in kinds.values()):
+        raise ValueError("categories, which take the place of numbers or texts")
     words = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_binary(kind)]
     width = 4 * len(words) + sum(kind.bit_width for name, kind in kinds.items() if name not in words) / 8
     size = width * sum(facts.row_group(i).num_rows for i in range(facts.num_row_groups))

@@ -43,7 +43,8 @@ def many_columns(folder: Path) -> Path:
 
 def lists(folder: Path) -> Path:
     offsets = pa.array([0, *[50 * ROWS] * 10], pa.int32())
-    return parquet(folder / "t.parquet", lr=pa.ListArray.from_arrays(offsets, pa.repeat(pa.scalar(0.0), 50 * ROWS)))
+    column = pa.ListArray.from_arrays(offsets, pa.repeat(pa.scalar(0.0), 50 * ROWS))
+    return parquet(folder / "t.parquet", lr=column, err=NUMBERS[:10])
 
 
 @pytest.mark.slow
@@ -60,7 +61,7 @@ def test_a_small_table_that_unpacks_to_much_is_refused(tmp_path: Path, make: Cal
 COMPRESSED = {
     "nats-bench-size": ("t.pickle.pbz2", bz2.compress, b"\x80\x04", b"]"),
     "taskset": ("t.json.gz", gzip.compress, b"[", b"[],"),
-    "table": ("t.csv.gz", gzip.compress, b"lr,err\n", b"0,0\n"),
+    "table": ("t.csv.gz", gzip.compress, b"lr,err\n", b"0" * 99 + b",0\n"),
 }
 
 

@@ -10,10 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from nasbench.results.store import disk
+from nasbench.results.store.archive import Archive
 from tests import measured
 
 pytestmark = pytest.mark.slow
@@ -28,7 +30,10 @@ def written(path: Path, change: Callable[[Members], None]) -> Path:
         members: Members = {name: file.read(name) for name in file.namelist()}
     facts = json.loads(members["facts.json"])
     facts |= {"missing": [], "setups": facts["setups"][:1]}
-    members = {"facts": facts, "padding": ""} | members
+    runs = len(facts["setups"][0]["runs"])
+    steps, bits = (pq.read_table(pa.BufferReader(members[name])) for name in ("steps.parquet", "feasible.parquet"))
+    members |= {"steps.parquet": packed(steps.filter(pc.less(steps["run"], runs)))}
+    members |= {"facts": facts, "padding": "", "feasible.parquet": packed(bits.slice(0, runs))}
     change(members)
     facts["digests"] = [disk.digest(members[name]) for name in ("steps.parquet", "feasible.parquet")]
     text = json.dumps(facts)[:-1] + members.pop("padding") + "}"
@@ -39,10 +44,14 @@ def written(path: Path, change: Callable[[Members], None]) -> Path:
     return path
 
 
-def parquet(**columns: pa.Array) -> bytes:
+def packed(table: pa.Table) -> bytes:
     content = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), content, compression="zstd")
+    pq.write_table(table, content, compression="zstd", store_schema=False)
     return content.getvalue().to_pybytes()
+
+
+def parquet(**columns: pa.Array) -> bytes:
+    return packed(pa.table(columns))
 
 
 def rows_claimed(members: Members) -> None:
@@ -73,6 +82,12 @@ def shared_text(members: Members) -> None:
 
 def many_lists(members: Members) -> None:
     members["padding"] = f', "padding": [{"[]," * 60_000_000}[]]'
+
+
+def test_what_is_crafted_is_an_archive_otherwise(tmp_path: Path) -> None:
+    archive = Archive(written(tmp_path / "sound.zip", lambda _: None))
+    (fragment,) = archive.fragments()
+    assert len(fragment.table(["incumbent", "feasible"])) == sum(run.rows for run in fragment.runs)
 
 
 CRAFTED = (rows_claimed, one_long_run, run_lengths, empty_bits, shared_text, many_lists)

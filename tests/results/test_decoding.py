@@ -45,3 +45,9 @@ def test_a_text_that_repeats_counts_in_every_row(
     with pytest.raises(TooLarge, match="unpacks to more than"):
         decoded(path)
     assert len(decoded(path, ["n"])) == ROWS  # what is not read does not count
+
+
+def test_categories_are_no_columns_of_ours(tmp_path: Path) -> None:
+    path = written(tmp_path / "categories.parquet", name=pa.array(["a", "b"]).dictionary_encode())
+    with pytest.raises(ValueError, match="categories"):
+        decoded(path)
