@@ -150,14 +150,14 @@ def _suites() -> list[dict[str, str]]:
 
 
 def _parts() -> list[dict[str, str]]:
-    from nasbench.base.errors import StoreError
+    from nasbench.base.errors import NasbenchError
     from nasbench.results.parts.registry import optional_names, requested  # with pandas and scipy: heavy
 
     rows = []
     for name in optional_names():
         try:
             rows.append({"name": name, "summary": _summary(requested(name)[0])})
-        except StoreError as error:
+        except NasbenchError as error:
             rows.append({"name": name, "summary": str(error)})
     return rows
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nasbench.base.foreign import cleaned, ends_nothing, pass_on_noted
 from nasbench.base.metrics import Values
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, abilities
-from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
 from nasbench.cli.engine.columns import Done, columns_of, with_end
@@ -49,7 +49,7 @@ def run(
     seed: int,
     spec: MethodSpec,
     benchmark: Benchmark,
-    bounds: Bounds,
+    bounds: Sequence[Bound],
     journal: Journal | None = None,
 ) -> Trajectory:
     """Computes one run of a setup.
@@ -63,6 +63,7 @@ def run(
     Raises Diverged if the method does not propose again what the journal holds.
     """
     began, start = datetime.now(UTC), monotonic()
+    bounds = Bounds.of(bounds)
     with cleaned(), ends_nothing():
         columns, failure, log = _searched(setup, seed, spec, benchmark, bounds, journal)
     pass_on_noted()

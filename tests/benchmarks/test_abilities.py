@@ -207,7 +207,7 @@ def test_quantiles_bound_each_metric_on_its_better_side() -> None:
 def test_size_classes_bound_what_is_minimised_from_both_sides() -> None:
     size = Knowing.metrics[1]
     assert abilities.bounds(Knowing(), parsed(["size@S"])) == (Bound(size, high=2.0),)
-    assert abilities.bounds(Knowing(), parsed(["size@M"])) == (Bound(size, low=4.0), Bound(size, high=6.0))
+    assert abilities.bounds(Knowing(), parsed(["size@M"])) == (Bound(size, 4.0, 6.0),)
     with pytest.raises(UsageError, match="speed is maximised: @M needs a metric that grows with the network"):
         abilities.bounds(Knowing(), parsed(["speed@M"]))
 

@@ -128,7 +128,7 @@ def test_the_quantile_is_the_value_at_rank_ceil_qn() -> None:
 def test_a_maximised_metric_keeps_its_better_share() -> None:
     table = tiny([[[0.0, float(i)]] for i in range(10)], minimize=False)
     (bound,) = abilities.bounds(table, parse_constraints(["cost@0.2"]))
-    assert not bound.upper
+    assert bound.high == math.inf
     assert [bound.holds(float(i)) for i in range(10)].count(True) == 3  # ranks 0 … ceil(0.2 * 10)
 
 

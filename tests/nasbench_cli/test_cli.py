@@ -121,7 +121,7 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ([*RUN, "--sedes", "3"], "No such option '--sedes'"),
         ([*RUN, "--method", "evolution:population=0"], r"population must lie in \[1, 1000000\]"),
         ([*RUN, "--method", "evolution:pop=3"], "did you mean population"),
-        ([*RUN, "--suite", "x.toml"], "leave out --bench and --evals, or the suite"),
+        ([*RUN, "--suite", "x.toml"], "leave out --evals, or the suite"),
         (["run", "--suite", "absent.toml"], "there is no file absent.toml: unknown suite 'absent'.*; allowed: .*quick"),
         (
             ["run", "--suite", "qiuck"],
@@ -133,7 +133,7 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         (["run", "--suite", "smoke", "--workers", "1"], "leave out --workers, or"),
         (["run", "--suite", "smoke", "--budget-seconds", "0"], "leave out --budget-seconds, or"),
         (["run", "--suite", "smoke", "--charge-thinking"], "leave out --charge-thinking, or"),
-        (["plan", "smoke", "--seeds", "10"], "leave out --seeds, or"),
+        (["plan", "smoke", "--seeds", "10"], "--seeds 10 is more than this suite has"),
         (["plan"], "give a --method and a --bench"),
         ([*RUN, "--without", "random"], "name only the methods you want"),
         ([*RUN, "--store", ""], "--store is empty: is a variable of the shell not set"),

@@ -160,7 +160,7 @@ def test_a_training_that_goes_on_sees_the_repetition_with_which_it_began(lend: L
         columns = run(planned.setup, seed, planned.spec, table, NO_BOUNDS).columns
         levels, trials = columns["level"], columns["trial"]
         assert len(set(trials)) == 12 and set(levels) == {2, 6, 18, 54}
-        texts = table.space.block_to_json(np.arange(table.space.size))
+        texts = np.array([table.space.to_json(c) for c in table.space])
         (row,) = np.flatnonzero(texts == columns["configuration"][0])
         curves = table.curves[row, :, :, 0]
         seen = set()

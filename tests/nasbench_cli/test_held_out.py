@@ -124,7 +124,18 @@ class Swapped(toys.Tested):
 
 def test_a_problem_names_no_test_metric(lend: Lend) -> None:
     """Neither as the objective nor in a constraint; the rest is the space, the levels, a file, and configurations."""
-    known = {"space", "objectives", "constraints", "known", "state", "fidelity", "told", "knowledge", "experts"}
+    known = {
+        "space",
+        "objectives",
+        "constraints",
+        "known",
+        "state",
+        "fidelity",
+        "told",
+        "knowledge",
+        "experts",
+        "refusals",
+    }
     assert {field.name for field in fields(Problem)} == known
     benchmark = toys.Tested()
     assert Problem.of(benchmark).objective.name == "loss"

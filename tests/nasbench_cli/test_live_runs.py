@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation, Level
+from nasbench.benchmarks import NO_BOUNDS, Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import workers
 from nasbench.cli.engine.workers import Diverged
@@ -279,7 +279,7 @@ def test_what_an_interrupted_attempt_had_done_is_put_on_the_clock_once(
     was resumed. Both evaluations started at 0."""
     benchmark = toys.Live()
     with closing(journaled(tmp_path)) as journal:
-        live = workers.LiveWorkers(benchmark, journal, (), ())
+        live = workers.LiveWorkers(benchmark, journal, NO_BOUNDS, ())
         assert live._origin is not None
         start = live._origin
         for ask, (cost, ended, resumed) in enumerate(answers):

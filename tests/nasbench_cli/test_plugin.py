@@ -418,7 +418,7 @@ def test_a_plugins_part_of_the_report_is_listed_and_made(command: Command, tmp_p
         ("no-runs", "part 'no-runs' fails: KeyError: 'nothing to count'"),
         ("lost-part", "part 'lost-part' cannot be loaded: AttributeError: "),
         ("three", "part 'three' fails: TypeError: "),
-        ("rnus", "there is no part 'rnus' (did you mean runs?); allowed: importance, pareto, saved, thinking, lost-"),
+        ("rnus", "unknown part 'rnus' (did you mean runs?); allowed: importance, lost-part, no-runs, pareto, runs"),
     ],
 )
 def test_a_part_that_cannot_be_made_is_one_sentence(command: Command, tmp_path: Path, part: str, said: str) -> None:

@@ -28,6 +28,7 @@ from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constra
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import loop
+from nasbench.cli.engine.columns import with_end
 from nasbench.cli.engine.evaluations import attempt
 from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand
@@ -35,6 +36,7 @@ from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation, Problem
 from nasbench.results import Row, Setup, Trajectory
 from nasbench.results.store.journal import Journal
+from nasbench.results.store.trajectory import to_columns
 from tests.methods import levels
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import SETTING, rows, toy_run
@@ -247,9 +249,13 @@ def test_the_row_that_closes_a_failed_run_stands_where_the_run_stopped() -> None
 def test_that_row_keeps_the_incumbent_and_its_worth() -> None:
     worth = {"incumbent": 9.5, "unseen": 9.25, "unseen_feasible": False}
     row = Row(3, 0, "{}", 9.5, True, 9.5, 0.0, 1.0, 0.0, "ok", "", (9.5,))._replace(**worth)
-    closing = loop._closing([row], 2.0, "it died", 1)
-    assert {name: getattr(closing, name) for name in worth} == worth
-    assert loop._closing([], 0.0, "it died", 1).unseen_feasible is None
+    ended = with_end(to_columns([row], 1), 2.0, "it died")
+    assert {name: ended[name][-1] for name in worth} == worth
+    assert [len(values) for values in ended.values()] == [2] * len(ended)
+    assert {name: values.dtype for name, values in ended.items()} == {
+        n: v.dtype for n, v in to_columns([row], 1).items()
+    }
+    assert with_end(to_columns([], 1), 0.0, "it died")["unseen_feasible"].tolist() == [None]
 
 
 def test_a_run_whose_process_died_is_one_row_with_the_reason() -> None:

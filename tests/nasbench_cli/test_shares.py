@@ -145,7 +145,7 @@ def test_trainings_in_part_and_failures_have_no_share(level: int, status: str) -
         "status": np.array([status, "ok"], object),
         "score_feasible": np.array([True, True], object),
     }
-    found = shares.with_shares(columns, means, table, objectives, ())
+    found = shares.with_shares(columns, means, table, objectives, NO_BOUNDS)
     assert np.isnan(found["metrics"][0, 4])
     assert np.isfinite(found["metrics"][1, 4])
     assert (level == 1) or np.isnan(found["incumbent"][0])

@@ -10,6 +10,7 @@ import pytest
 ROOM = Path(__file__).parents[2] / "results"
 MAY_IMPORT = {
     "store": set[str](),
+    "sources": {"store"},
     "selection": {"store"},
     "scores": {"store"},
     "curves": {"scores", "selection", "store"},
@@ -18,6 +19,7 @@ MAY_IMPORT = {
     "display": {"curves"},
     "parts": {"display", "statistics", "curves", "scores", "store"},
     "report": {
+        "sources",
         "parts",
         "display",
         "statistics",

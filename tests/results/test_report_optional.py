@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nasbench.base.errors import NasbenchError
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.parts.importance import _evaluations, importances, part
 from nasbench.results.parts.pareto import _hypervolumes, fronts
@@ -122,7 +123,7 @@ def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: S
         StoreError, match="is about the objective, so --metric and --part importance exclude each other"
     ):
         report.write([two_metrics], Request(tmp_path / "out", formats=("csv",), metric="time", optional=["importance"]))
-    with pytest.raises(StoreError, match=r"no part 'paretto' .*; allowed: importance, pareto, saved, thinking"):
+    with pytest.raises(NasbenchError, match=r"unknown part 'paretto' .*; allowed: importance, pareto, saved, thinking"):
         report.write([two_metrics], Request(out, formats=("csv",), optional=["paretto"]))
 
 
