@@ -84,7 +84,7 @@ def test_perceptrons_are_searched_on_a_file(nasbench: Callable[..., Printed], tm
     frame.assign(price=frame["a"] - frame["b"]).to_csv(tmp_path / "houses.csv", index=False)
     asked = ["run", "--method", "nasbot-ea:initial=2", "--bench", f"mlp:{tmp_path}/houses.csv@200", "--seeds", 1]
     done = nasbench(
-        *asked, "--target", "price", "--evals", 1, "--store", tmp_path / "store", "--constrain", "parameters<=10"
+        *asked, "--target", "price", "--evals", 1, "--store", tmp_path / "store", "--constrain", "parameters<=2"
     )
     assert (done.code, "proposals were all refused" in done.err) == (1, True), done.err  # nothing is so small
     wrong = nasbench(*asked, "--target", "prize", "--evals", 1, "--store", tmp_path / "other")
