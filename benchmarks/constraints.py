@@ -195,12 +195,12 @@ class Bounds(tuple[Bound, ...]):
 
     @property
     def known(self) -> Bounds:
-        """Those on metrics that are known before training."""
+        """The bounds on metrics that are known before training."""
         return Bounds(bound for bound in self if bound.metric.cheap)
 
     @property
     def learnt(self) -> Bounds:
-        """Those on metrics that only a training tells."""
+        """The bounds on metrics that are known only after training."""
         return Bounds(bound for bound in self if not bound.metric.cheap)
 
     def hold(self, metrics: Mapping[str, float]) -> bool:

@@ -219,11 +219,11 @@ class Observation(NamedTuple):
         evaluation = self.evaluation
         if evaluation.status == "failed":
             return math.inf, math.inf
-        values = [(bound, evaluation.metrics[bound.metric.name]) for bound in constraints]
+        metrics = evaluation.metrics
         if evaluation.status == "infeasible":
-            known = [bound.violation(value) for bound, value in values if not math.isnan(value)]
-            return math.fsum(known) or math.inf, math.inf
-        return math.fsum([bound.violation(value) for bound, value in values]), self.objective
+            known = Bounds(bound for bound in constraints if not math.isnan(metrics[bound.metric.name]))
+            return known.violation(metrics) or math.inf, math.inf
+        return constraints.violation(metrics), self.objective
 
 
 class Logged(NamedTuple):

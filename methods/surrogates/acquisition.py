@@ -29,7 +29,8 @@ def probability(bound: Bound, mean: Array, deviation: Array) -> Array:
     from scipy.special import ndtr
 
     spread = np.maximum(deviation, 1e-12)
-    holds: Array = ndtr(bound.sides[-1].slack(mean) / spread)
-    if len(bound.sides) > 1:
-        holds = holds - ndtr((bound.low - mean) / spread)
+    if math.isfinite(bound.low) and math.isfinite(bound.high):
+        between: Array = ndtr((bound.high - mean) / spread) - ndtr((bound.low - mean) / spread)
+        return between
+    holds: Array = ndtr(bound.slack(mean) / spread)
     return holds

@@ -127,9 +127,9 @@ def _means(benchmark: Benchmark, configurations: Sequence[Configuration], bounds
     means = np.full((len(configurations), len(benchmark.metrics)), math.nan)
     if not isinstance(benchmark, KnowsMeans):
         return means, np.full(len(configurations), None)
-    known = {c: list(benchmark.mean_metrics(c).values()) for c in dict.fromkeys(configurations)}
+    known = {c: benchmark.mean_metrics(c) for c in dict.fromkeys(configurations)}
     for i, configuration in enumerate(configurations):
-        means[i] = known[configuration]
+        means[i] = [known[configuration][name] for name in benchmark.places]
     return means, (np.isfinite(means[:, 0]) & bounds.satisfied(means, benchmark.places)).astype(object)
 
 

@@ -1,4 +1,4 @@
-"""NetworkLimits on the size of networks of any shape."""
+"""Limits on the size of networks of any shape."""
 
 from __future__ import annotations
 
