@@ -43,7 +43,7 @@ def write(path: Path, facts: dict[str, Any]) -> None:
 
 def read(path: Path) -> Description:
     """The description in a file. Raises OSError, UsageError for a pipe, or ValueError if it is damaged."""
-    content = content_of(path, _MOST_BYTES, "no table has so many values of hyper-parameters")
+    content = content_of(path, _MOST_BYTES, "it is too large for the description of a table")
     if content.startswith(b"{\n"):  # of an earlier version
         return Description(json.loads(content), _digest(content))
     text = b"{" + content[len(_BEGINNING % _digest(b"")) :]

@@ -297,7 +297,7 @@ def _most(name: str) -> int:
 
 
 def _too_large(path: Path, most: int, what: str = "") -> StoreError:
-    return StoreError(f"{path} unpacks to more than {most >> 20} MiB{what}, and no archive is so large")
+    return StoreError(f"{path} unpacks to more than {most >> 20} MiB{what}, the most that an archive may have")
 
 
 def check_rows(path: Path, fragments: Iterable[Fragment]) -> None:
@@ -306,7 +306,7 @@ def check_rows(path: Path, fragments: Iterable[Fragment]) -> None:
     for f in fragments:
         runs.setdefault(f.setup.protocol, []).extend(run.rows for run in f.runs)
     if sum(len(rows) * max(rows) for rows in runs.values()) > _MOST_ROWS:
-        raise StoreError(f"{path} unpacks to more than {_MOST_ROWS:,} rows, and no archive has so many")
+        raise StoreError(f"{path} unpacks to more than {_MOST_ROWS:,} rows, the most that an archive may have")
 
 
 def check_versions(path: Path, setups: Iterable[Setup]) -> None:
