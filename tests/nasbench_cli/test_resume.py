@@ -124,12 +124,7 @@ def test_two_commands_on_one_store_at_the_same_time_do_no_harm(tmp_path: Path) -
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -> None:
-    suite = tmp_path / "suite.toml"
-    suite.write_text(SUITE.replace("40", "200000"))
-    process = start(suite, tmp_path / "store", jobs)
-    while not list((tmp_path / "store").glob("random*.parquet")):
-        time.sleep(0.05)
-        assert process.poll() is None
+    process = at_work(tmp_path, jobs)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=_LONG)  # the suite would take longer
     assert process.returncode == 130
@@ -144,30 +139,21 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
 def test_a_kill_or_a_closed_terminal_stops_at_once_and_says_how_to_go_on(
     tmp_path: Path, jobs: int, stop: signal.Signals, everybody: bool
 ) -> None:
-    suite = tmp_path / "suite.toml"
-    suite.write_text(SUITE.replace("40", "200000"))
-    process = start(suite, tmp_path / "store", jobs)
-    while not list((tmp_path / "store").glob("random*.parquet")):
-        time.sleep(0.05)
-        assert process.poll() is None
+    process = at_work(tmp_path, jobs)
     for _ in range(2):  # a terminal and its shell both send one
         (os.killpg if everybody else os.kill)(process.pid, stop)
     _, errors = process.communicate(timeout=_LONG)  # the suite would take longer
     assert process.returncode == 128 + stop
     assert not_of_tables(errors) == [STOPPED.replace(b"stopped", f"stopped by {stop.name}".encode())]
     assert len(Store.open(tmp_path / "store").fragments()) > 0
-    while group_members(process.pid):  # helpers of multiprocessing end when they see that nobody is left
+    latest = time.monotonic() + _LONG
+    while group_members(process.pid) and time.monotonic() < latest:  # helpers end when they see that nobody is left
         time.sleep(0.05)
+    assert not group_members(process.pid)
 
 
 def test_a_kill_stops_a_command_that_leaves_ctrl_c_to_others_and_nohup_goes_on(tmp_path: Path) -> None:
-    suite = tmp_path / "suite.toml"
-    suite.write_text(SUITE.replace("40", "200000"))
-
-    process = start(suite, tmp_path / "store", 1, ignored="INT HUP")  # by shells for background commands, and by nohup
-    while not list((tmp_path / "store").glob("random*.parquet")):
-        time.sleep(0.05)
-        assert process.poll() is None
+    process = at_work(tmp_path, 1, ignored="INT HUP")  # by shells for background commands, and by nohup
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=_LONG)
@@ -212,6 +198,17 @@ def words_of(process: int) -> str:
         return Path(f"/proc/{process}/cmdline").read_text()
     except OSError:
         return ""
+
+
+def at_work(folder: Path, jobs: int, **options: str) -> subprocess.Popen[bytes]:
+    """A command with more to do than a test waits for, which has stored its first runs."""
+    suite = folder / "suite.toml"
+    suite.write_text(SUITE.replace("40", "200000"))
+    process = start(suite, folder / "store", jobs, **options)
+    while not list((folder / "store").glob("random*.parquet")):
+        time.sleep(0.05)
+        assert process.poll() is None
+    return process
 
 
 def group_members(group: int) -> list[int]:
