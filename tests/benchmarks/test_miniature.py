@@ -107,10 +107,10 @@ def test_what_a_deeper_stage_computes_may_be_what_a_shallower_one_does(space: Tr
 
 def test_its_networks_are_those_of_the_large_space_with_most_choices_fixed(space: TrainableSpace) -> None:
     large = SPACES.get("cells")(FRAME)
-    fixed = {f"stage{s}-op{k}": "none" for s in (1, 2, 3) for k in range(6)} | {f"stage{s}-depth": 1 for s in (1, 3)}
-    fixed |= {"stage1-op3": "skip_connect", "stage3-op3": "skip_connect"}
-    chosen = {"stage2-depth": 2, "stage2-op0": "nor_conv", "stage2-kernel0": 7, "stage2-op3": "skip_connect"}
-    chosen |= {"stage2-op4": "avg_pool_3x3"}
+    fixed = {f"stage{s}-op{k}": "none" for s in (1, 2, 3) for k in range(6)}
+    fixed |= {"stage1-depth": 1, "stage1-op3": "skip_connect"}
+    cell = {"depth": 2, "op0": "nor_conv", "kernel0": 7, "op3": "skip_connect", "op4": "avg_pool_3x3"}
+    chosen = {f"stage{s}-{name}": value for s in (2, 3) for name, value in cell.items()}
     configuration = large.space.from_values(fixed | chosen)  # type: ignore[attr-defined]
     own = written(space, 2, "nor_conv_7x7", "skip_connect", "avg_pool_3x3")
     assert large.stages(configuration) == space.stages(own) == miniature_stages(dict(own))  # type: ignore[attr-defined]

@@ -11,8 +11,8 @@ from nasbench.benchmarks.spaces.language.graph import Value
 
 MINIATURE = (0, 3, 4)
 """The edges of a cell of `cells-mini` among `EDGES`: from its input to a node, to its output, and between these two."""
-SEARCHED = 2
-"""Number of the stage of `cells-mini` that is searched, from 1; the other two are empty."""
+SEARCHED = (2, 3)
+"""Numbers of the stages of `cells-mini` that are searched, from 1; they share the cell and the depth."""
 
 
 class Stage(NamedTuple):
@@ -47,14 +47,14 @@ def stages_of(choices: Mapping[str, Value]) -> tuple[Stage, ...]:
 
 
 def miniature_stages(choices: Mapping[str, Value]) -> tuple[Stage, ...]:
-    """The three stages of a configuration of `cells-mini`; the first and the last are empty: a cell that is a skip."""
+    """The three stages of a configuration of `cells-mini`; the first is empty: a cell that is a skip."""
 
     def stage(operations: Mapping[int, str], depth: int) -> Stage:
         return Stage(tuple(operations.get(edge, ZERO) for edge in range(len(EDGES))), depth)
 
-    stages = [stage({EDGES.index((0, LAST_NODE)): IDENTITY}, 1)] * 3
-    stages[SEARCHED - 1] = stage({edge: choices[f"op{k}"] for k, edge in enumerate(MINIATURE)}, choices["depth"])
-    return tuple(stages)
+    empty = stage({EDGES.index((0, LAST_NODE)): IDENTITY}, 1)
+    searched = stage({edge: choices[f"op{k}"] for k, edge in enumerate(MINIATURE)}, choices["depth"])
+    return tuple(searched if number in SEARCHED else empty for number in (1, 2, 3))
 
 
 def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:

@@ -37,28 +37,28 @@ def cells(filters: int = 16, classes: int = 10, operations: Sequence[str] = OPER
 
 
 def miniature(filters: int = 16, classes: int = 10) -> Part:
-    """Three edges with seven operations each and a depth in one stage: 7^3 × 3 = 1,029 architectures.
+    """Three edges with seven operations each and a depth, shared by two stages: 7^3 × 3 = 1,029 architectures.
 
-    The network is that of `cells` with all other choices fixed: the first and the third stage have no cell, and a cell
-    of the second has three nodes.
+    The network is that of `cells` with all other choices fixed: the first stage has no cell, and the second and the
+    third have the same one, of three nodes.
 
     Args:
         filters: channels of the first stage.
         classes: number of scores.
     """
-    which = [D(SIZED, name=f"op{k}") for k in range(len(MINIATURE))]
+    which, depth = [D(SIZED, name=f"op{k}") for k in range(len(MINIATURE))], ordinal(DEPTHS, name="depth")
 
     def three_nodes(width: int) -> Part:
         edges = dict(zip(MINIATURE, which, strict=True))
         return cell([edge(width, edges[k]) if k in edges else layers.zero() for k in range(len(EDGES))])
 
     def stage(number: int, width: int) -> Part:
-        if number != SEARCHED:
+        if number not in SEARCHED:
             return identity()
         return substitution(
             "stage",
             lambda values: siso_sequential([three_nodes(width) for _ in range(values["depth"])]),
-            {"depth": ordinal(DEPTHS, name="depth")},
+            {"depth": depth},
         )
 
     return skeleton(stage, filters, classes)

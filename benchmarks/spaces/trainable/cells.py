@@ -108,7 +108,7 @@ class EqualCellSpace(CellSpace):
 
 
 class MiniatureSpace(CellSpace):
-    """Networks with one searched stage, of cells with three nodes."""
+    """Networks of two searched stages with one cell of three nodes."""
 
     def __init__(self, program: Program, frame: Frame) -> None:
         super().__init__(program, frame, miniature_stages)
@@ -128,7 +128,7 @@ class MiniatureSpace(CellSpace):
         return firsts
 
     def _function(self, configuration: Configuration) -> str:
-        searched = self.stages(configuration)[SEARCHED - 1]
+        searched = self.stages(configuration)[SEARCHED[0] - 1]  # the other is the same
         return expression(searched.operations, searched.depth)
 
 
