@@ -274,7 +274,7 @@ def _log(store: Path) -> pd.DataFrame:
 
 
 def _labels(stores: Sequence[Path]) -> dict[str, str]:
-    labels: dict[str, str] = Store.open(stores[0]).wishes().get("labels", {})
+    labels: dict[str, str] = Store.open(stores[0]).display().get("labels", {})
     return labels
 
 

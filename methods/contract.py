@@ -286,10 +286,6 @@ class Method(ABC):
     seconds: ClassVar[float] = 0.0
     """Estimated CPU seconds of one ask and tell, averaged over a run of 200 evaluations; for the cost of a suite."""
 
-    newer_options: ClassVar[Mapping[str, int | float | bool | str]] = {}
-    """Options that a later release added, with the value at which runs are what they were; such runs keep their
-    identity."""
-
     shortened_by: ClassVar[tuple[str, ...]] = ()
     """Options, whole numbers, by which the first ask takes less time if all fall together (`beginning`)."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from nasbench.base.errors import Types, UsageError, check_types
@@ -20,7 +19,6 @@ _TYPES: Types = {
     "asks_experts": (bool, "True or False"),
     "tuned_on": (tuple, "a tuple of names"),
     "needs": (tuple, "a tuple of protocols"),
-    "newer_options": (Mapping, "a mapping of options to values"),
     "repeatable": (Repeatable, f"one of {', '.join(f'Repeatable.{place.name}' for place in Repeatable)}"),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -45,7 +44,6 @@ class Smbo(Method):
     tuned_on = ("nas-bench-101",)
     learns_from_all = True
     seconds = 1.5e-4
-    newer_options: ClassVar = {"pending": "ignored"}
 
     def __init__(
         self,

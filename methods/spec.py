@@ -29,9 +29,8 @@ class MethodSpec(Spec):
         return defaults | dict(self.options)
 
     def parameters(self) -> tuple[tuple[str, Value], ...]:
-        """The options that identify a run, with their values, sorted by name: all but `Method.newer_options`."""
-        newer = self.method.newer_options
-        return tuple(sorted((name, value) for name, value in self.values().items() if newer.get(name) != value))
+        """All options with their values, sorted by name; they identify a run."""
+        return tuple(sorted(self.values().items()))
 
     @property
     def initial(self) -> int:

@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -52,7 +51,6 @@ class WarmStart(Method):
     method_option = "by"
     asks_experts = True
     seconds = CTPE.seconds
-    newer_options: ClassVar = {"scored": 100}
 
     def __init__(
         self,

@@ -90,7 +90,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}
     shape = sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs)))
-    may_have_parts = any(f.setup.counts_spending and f.setup.evals is not None for _, f in fragments)
+    may_have_parts = any(f.counts_spending and f.setup.evals is not None for _, f in fragments)
     dense, in_rows = _Dense(*shape), _Dense(*shape) if may_have_parts else None
     settings: dict[tuple[str, str], dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
@@ -155,7 +155,7 @@ def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) 
     """The incumbent after each row of a fragment, with the columns that scores need. Raises Torn if it is damaged."""
     setup = fragment.setup
     of_scores = dict.fromkeys(column for score in scores.values() for column in score.columns)
-    levels = _OF_LEVELS if setup.counts_spending else ()
+    levels = _OF_LEVELS if fragment.counts_spending else ()
     metrics = [f"metric.{name}" for name in (*setup.setting.held_out, *setup.objectives)]
     table = fragment.table([*_COLUMNS, *of_scores, *levels, *metrics])
     columns = {name: _plain(table[name]) for name in table.column_names}
@@ -165,9 +165,8 @@ def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) 
 
 
 def _learn(setting: dict[str, Any], setup: Setup) -> None:
-    """Adds the facts that a setup knows of its setting; runs of earlier versions of this project lack some of them."""
+    """Adds the facts that a setup knows of its setting."""
     known = {name: value for name, value in vars(setup.setting).items() if value is not None}
-    known |= {"space": known["space"] or setting.get("space") or known["family"]}
     setting.update({name: None for name in vars(setup.setting) if name not in setting} | known)
 
 

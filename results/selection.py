@@ -108,7 +108,7 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
 def check_versions(setups: Iterable[Setup]) -> None:
     """Raises StoreError if runs on two versions of data or of a method, or for other objectives, would be compared."""
     seen: dict[tuple[Any, ...], str] = {}
-    rules: dict[tuple[str, ...], tuple[str, bool] | bool] = {}
+    data: dict[str, str] = {}
     objectives: dict[str, tuple[str, ...]] = {}
     for setup in setups:
         if objectives.setdefault(setup.bench, setup.objectives) != setup.objectives:
@@ -116,13 +116,10 @@ def check_versions(setups: Iterable[Setup]) -> None:
                 f"there are runs on {setup.bench} with the objectives {', '.join(objectives[setup.bench])} and with "
                 f"{', '.join(setup.objectives)}, which must not be compared: keep them in stores of their own"
             )
-        place = setup.bench, setup.constraint, setup.protocol
-        of_data, of_place = (setup.data, setup.held_back), setup.refusals_are_free
-        if rules.setdefault((setup.bench,), of_data) != of_data or rules.setdefault(place, of_place) != of_place:
+        if data.setdefault(setup.bench, setup.data) != setup.data:
             raise StoreError(
-                f"there are runs on two versions of the data of {setup.bench}, or by two rules (a repetition held "
-                "back, refusals that use no budget), which must not be compared: give their `nasbench run` again, "
-                "which sets the stale runs aside (`nasbench status` names them)"
+                f"there are runs on two versions of the data of {setup.bench}, which must not be compared: give their "
+                "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"
             )
         if seen.setdefault(setup.key, setup.id) != setup.id:
             raise StoreError(

@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
@@ -192,7 +192,6 @@ class Optuna(_BuiltIn):
 
     seconds = 5e-3
     serves_several = True
-    newer_options: ClassVar = {"liar": True}
 
     def __init__(
         self,

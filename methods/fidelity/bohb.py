@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from numpy.random import Generator
 
@@ -47,7 +47,6 @@ class BOHB(Hyperband):
     version = 4
     needs = (AsFlat,)
     seconds = 1e-3
-    newer_options: ClassVar = {**Hyperband.newer_options, "pending": "ignored"}
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -154,7 +153,6 @@ class Hyperband(Bracketed):
         "to Hyperparameter Optimization. JMLR 18(185), 2018."
     )
     seconds = 1e-5
-    newer_options: ClassVar = {"brackets": "jmlr"}
 
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, brackets: str = "jmlr"

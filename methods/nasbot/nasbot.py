@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
@@ -102,7 +102,6 @@ class Nasbot(_OnGraphs):
 
     repeatable = Repeatable.SAME_KERNELS
     version = 4
-    newer_options: ClassVar = {"pending": "mean"}
     seconds = 0.1
 
     def __init__(

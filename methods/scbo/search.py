@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
@@ -48,7 +48,6 @@ class SCBO(Method):
     needs = (AsFlat,)
     version = 3
     seconds = 0.06
-    newer_options: ClassVar = {"pending": "ignored"}
 
     def __init__(
         self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10, pending: str = "ignored"

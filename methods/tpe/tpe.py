@@ -95,7 +95,6 @@ class TPE(Method):
     version = 4
     tuned_on = ("hpobench", "hpolib", "lcbench", "nas-bench-201", "yahpo-rbv2-rpart", "yahpo-rbv2-xgboost")
     needs = (AsFlat,)
-    newer_options: ClassVar = {"pending": "ignored"}
     learns_from_all = True
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
@@ -264,7 +263,6 @@ class CTPE(TPE):
     seconds = 1.6e-4
     heeds_constraints = True
     default_candidates = 48
-    newer_options: ClassVar = {**TPE.newer_options, "prior": ""}
     asks_experts = True
 
     def __init__(

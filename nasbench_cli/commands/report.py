@@ -108,12 +108,12 @@ from nasbench.results.scores import names as scores
 )
 @takes_data_dir
 @click.pass_context
-def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
+def report(context: click.Context, /, out: Path, **options: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import write  # draws plots: heavy
 
-    stores, against = wishes.pop("stores"), wishes.pop("against")
-    request = replace(asked_report(out, **wishes), command=command_line(context))
+    stores, against = options.pop("stores"), options.pop("against")
+    request = replace(asked_report(out, **options), command=command_line(context))
     opened = opened_stores(stores, against)
     try:
         written = write(opened, with_own_baseline(request, opened), is_current, current_sources())

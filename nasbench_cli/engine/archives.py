@@ -75,14 +75,13 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 f"{', '.join(archive.protocols)}; `nasbench report --against {shlex.quote(name)}` shows on what{damage}"
             )
     own = {setup.key: setup.id for setup in setups}
-    data = {(s.bench, s.constraint, s.protocol): s.rules for s in setups}
+    data = {setup.bench: setup.data for setup in setups}
     for name, archive in zip(names, archives, strict=True):
         for setup in (f.setup for f in archive.fragments()):
-            known = data[setup.bench, setup.constraint, setup.protocol]
-            if setup.rules != known or setup.id != own.get(setup.key, setup.id):
+            if setup.data != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
-                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data, by other rules "
-                    "or by another version than these stores: leave it out, or take one that was made with the "
+                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data or by another "
+                    "version than these stores: leave it out, or take one that was made with the "
                     "versions that are here; columns that were added to a table (`nasbench import columns`) are other "
                     "data: use another --data-dir"
                 )

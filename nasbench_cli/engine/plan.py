@@ -19,7 +19,6 @@ from nasbench.benchmarks import (
     abilities,
     label,
     open_benchmark,
-    parse_constraints,
 )
 from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
@@ -33,7 +32,6 @@ from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
 from nasbench.results.sources import Source
-from nasbench.results.store.trajectory import SCHEMA_VERSION
 
 _MOST_SECONDS = 1e12
 """Largest budget in seconds, some thirty thousand years: numbers derived from it stay finite."""
@@ -189,7 +187,7 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
 
 
 def is_current(setup: Setup) -> bool | None:
-    """Whether a stored setup is what would run here: its schema, data, method version and repetition held back.
+    """Whether a stored setup is what would run here: its data, and the version and the options of its method.
 
     None if this installation lacks the benchmark or the method, or cannot read its table.
     """
@@ -201,22 +199,10 @@ def is_current(setup: Setup) -> bool | None:
         return None  # a plug-in or an imported table that is not installed
     try:
         spec = MethodSpec.parse(setup.method)
-        today = (SCHEMA_VERSION, benchmark.checksum, spec.version, spec.parameters())
+        today = (benchmark.checksum, spec.version, spec.parameters())
     except UsageError:
         return False  # an option that it no longer has
-    if (setup.schema, setup.data, setup.method_version, setup.parameters) != today:
-        return False
-    try:
-        refuses = benchmark.live and not setup.train_infeasible and _has_cheap(benchmark, setup.constraint)
-        held_back = not setup.objectives and holds_back(benchmark)
-        return (setup.held_back, setup.refusals_are_free) == (held_back, refuses)
-    except Exception:
-        return None
-
-
-def _has_cheap(benchmark: Benchmark, constraint: str) -> bool:
-    """Whether a constraint, given by its label, is on a metric that is known before training."""
-    return any(abilities.named(benchmark, c.metric).cheap for c in parse_constraints([constraint]))
+    return (setup.data, setup.method_version, setup.parameters) == today
 
 
 def _check_fit(
@@ -365,5 +351,4 @@ def _setup(
         tuned_on=spec.tuned_on,
         objectives=tuple(metric.name for metric in objectives) if several else (),
         held_back=not several and holds_back(benchmark),
-        refusals_are_free=not protocol.train_infeasible and bool(refusing(benchmark, bounds)),
     )

@@ -112,7 +112,7 @@ def begin(
     if retry_failed:
         _forget_failed(store, planned)
     _move_aside(store, [p for p in planned if not {p.spec.name, p.setup.method}.isdisjoint(anew)])
-    store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.wishes)
+    store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.display)
     _forget_finished(store)
     requested = {p.setup.id for p in planned}
     store.notices += changed([f for f in store.fragments() if f.setup.id in requested], sources)

@@ -90,7 +90,7 @@ class Suite:
         return replace(self, grids=tuple(grid for grid in grids if grid.seeds))
 
     @property
-    def wishes(self) -> dict[str, Any]:
+    def display(self) -> dict[str, Any]:
         """Settings for reports that the store keeps: title, checkpoints and so on; empty for a grid of options."""
         facts = {
             "title": self.title,

@@ -97,7 +97,7 @@ def write(
     added = [make(subject, words) for make, words in optional]
     parts[place:place] = added
     headline = sentences.headline(subject.comparison, names_baseline=request.baseline is not None)
-    title = _wishes(_own(stores)).get("title") or "nasbench report"
+    title = _display(_own(stores)).get("title") or "nasbench report"
     title += " (partial)" if is_partial else ""
     contents = _contents(request, subject, headline, parts, title, warnings)
     folders = [(request.out, contents)]
@@ -143,15 +143,15 @@ def _subject(
     check_versions([f.setup for _, f in every])
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
-    wishes = _wishes(stores)
-    curves, warnings = _scored(chosen, request, wishes)
+    display = _display(stores)
+    curves, warnings = _scored(chosen, request, display)
     if cut is not None:
         warnings = [cut.warning, *warnings]
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
-    of_suites = [plan["wishes"].get("labels") or {} for store in _own(stores) for plan in store.plans()]
+    of_suites = [plan["display"].get("labels") or {} for store in _own(stores) for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
-    points = _checkpoints(curves, request.checkpoints, wishes)
-    comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
+    points = _checkpoints(curves, request.checkpoints, display)
+    comparison = Comparison(curves, _baseline(curves, request.baseline, display), points)
     asked_for, selected = every[0][1].setup.protocol, ""
     if request.selection != EVERYTHING:
         selected = request.selection.summary(select(stores, asked_for, partial=request.partial))
@@ -168,13 +168,13 @@ def _own(stores: Sequence[Store]) -> list[Store]:
     return [store for store in stores if len(stores) == 1 or not isinstance(store, Archive)]
 
 
-def _wishes(stores: Sequence[Store]) -> dict[str, Any]:
-    """The last suite's wishes for its report."""
-    return next((wishes for wishes in (store.wishes() for store in reversed(stores)) if wishes), {})
+def _display(stores: Sequence[Store]) -> dict[str, Any]:
+    """What the last suite says of its report."""
+    return next((display for store in reversed(stores) if (display := store.display())), {})
 
 
 def _scored(
-    chosen: Sequence[tuple[Store, Fragment]], request: Request, wishes: dict[str, Any]
+    chosen: Sequence[tuple[Store, Fragment]], request: Request, display: dict[str, Any]
 ) -> tuple[Curves, list[str]]:
     """The runs by the requested score, or else the suite's, or the default; with a warning if they lack it."""
     several = all(f.setup.objectives for _, f in chosen)
@@ -185,7 +185,7 @@ def _scored(
             raise StoreError("runs with several objectives have no single incumbent; allowed: --score share, observed")
         metric = of_metric(request.metric, [f.setup for _, f in chosen])
         return load(chosen, metric), [f"compared by {request.metric} of the incumbents, which the objective chose"]
-    score = score_of(request.score or wishes.get("score") or (SHARE if several else DEFAULT).name)
+    score = score_of(request.score or display.get("score") or (SHARE if several else DEFAULT).name)
     if several and score in {UNSEEN, MEAN, AVERAGE}:
         raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
     if not several and score is SHARE:
@@ -263,7 +263,7 @@ def _rendered(figure: Figure | Scene, form: str) -> bytes:
     return plots.render(figure, form)
 
 
-def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str, Any]) -> tuple[float, ...]:
+def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, display: dict[str, Any]) -> tuple[float, ...]:
     """Points of comparison: the requested ones and the end of the budget."""
     if asked is not None:
         if min(asked, default=0) < 1:
@@ -274,14 +274,14 @@ def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str
     elif curves.seconds is not None:
         points = [share * curves.end for share in _SHARES]
     else:
-        points = [c for c in wishes.get("checkpoints", _DEFAULT_CHECKPOINTS) if c <= curves.end]
+        points = [c for c in display.get("checkpoints", _DEFAULT_CHECKPOINTS) if c <= curves.end]
     return tuple(sorted({*map(float, points), curves.end}))
 
 
-def _baseline(curves: Curves, asked: str | None, wishes: dict[str, Any]) -> int:
+def _baseline(curves: Curves, asked: str | None, display: dict[str, Any]) -> int:
     known = (*curves.methods, *curves.names)
     if asked is not None and asked not in known:
         meant = suggestion(asked, known)
         raise StoreError(f"the baseline {asked!r} has no runs here{meant}; allowed: {', '.join(curves.names)}")
-    candidates = [asked, wishes.get("baseline"), "random", curves.methods[0]]
+    candidates = [asked, display.get("baseline"), "random", curves.methods[0]]
     return next(known.index(name) for name in candidates if name in known) % len(curves.methods)

@@ -22,8 +22,6 @@ def warnings_of(comparison: Comparison, fragments: Sequence[Fragment]) -> list[s
     """The warnings about a comparison, one sentence each, without its full stop."""
     phases = _initial_phases(comparison, fragments)
     return [
-        *_of_spaces(comparison, fragments),
-        *_of_rules(comparison, fragments),
         *_of_cautions(comparison),
         *_of_splits(comparison),
         *_of_fronts(comparison),
@@ -72,24 +70,6 @@ def of_stores(
             current = {c.setup.id for c in setups if not c.stale}
             of_stale += changed([f for f in store.fragments() if f.setup.id in current], sources)
     return of_missing, of_stale
-
-
-def _of_spaces(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
-    """Warns of runs of earlier versions, which did not store search spaces."""
-    if comparison.curves.spaces > 1 and not all(f.setup.setting.space for f in fragments):
-        yield "there are runs of an earlier nasbench, which did not store search spaces: their families count as such"
-
-
-def _of_rules(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
-    """Warns of runs that are scored by repetitions although none was held back, whether or not their table is here."""
-    observes_all = {f.setup.bench for f in fragments if not f.setup.held_back}
-    runs, benches = comparison.curves.runs, comparison.curves.settings["bench"]
-    scored = set(benches.iloc[runs["setting"][runs["unseen"] == 1].unique()])
-    if old := sorted(observes_all & scored):
-        yield (
-            f"{listed(old)}: runs of an earlier nasbench, from which no repetition was held back: methods that ask for "
-            "a configuration again are scored too well by `unseen`; the same `nasbench run` computes them again"
-        )
 
 
 def _of_splits(comparison: Comparison) -> Iterator[str]:

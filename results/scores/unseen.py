@@ -12,8 +12,7 @@ class Unseen(Mean):
     """The incumbent's value in the repetition that is held back from its run (`Setup.held_back`).
 
     Where a configuration has a single repetition, that one's value; nothing where the repetition held back violates a
-    constraint or fails. In older runs the mean over the repetitions that the run has not observed, or over all if none
-    was left.
+    constraint or fails.
     """
 
     name = "unseen"
@@ -27,7 +26,7 @@ class Unseen(Mean):
 
     def values(self, incumbents: Incumbents) -> Array | None:
         means = super().values(incumbents)
-        if means is None or "unseen" not in incumbents.columns:  # stores of schema 3 lack it
+        if means is None:
             return None
         unseen, feasible = (incumbents.columns[name] for name in ("unseen", "unseen_feasible"))
         return np.where(feasible == 1, unseen, np.where(feasible == 0, np.nan, means))

@@ -1,7 +1,7 @@
 """Archives: a store in one file, for reading only, with what reports read of each run and nothing else.
 
     facts.json        the setups with their runs and provenance, the seeds that were asked for and are missing, the last
-                      suite's wishes, and the contents' hash
+                      suite's display, and the contents' hash
     steps.parquet     the rows of each run at which its incumbent or the incumbent's score changes, and its last row
     feasible.parquet  a bit for every row of each run
 
@@ -32,11 +32,10 @@ from numpy.typing import NDArray
 from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.decoding import decoded
-from nasbench.results.store.fragment import Fragment, RunRecord
+from nasbench.results.store.fragment import Fragment, RunRecord, of_another_schema
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setting, Setup
 
-VERSION = 1
 FACTS, STEPS, BITS, FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet", "feasible"
 OF_LEVELS = ("level", "spent")
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -96,8 +95,8 @@ class Archive(Store):
                 if any(member.compress_type not in _COMPRESSIONS for member in file.infolist()):
                     raise ValueError("a compression that archives do not have")
                 facts = json.loads(_unpacked(path, file, FACTS))
-                if facts["archive"] > VERSION or facts["schema"] > SCHEMA_VERSION:
-                    raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
+                if facts["schema"] != SCHEMA_VERSION:
+                    raise of_another_schema(path, int(facts["schema"]))
                 steps, feasible = (_unpacked(path, file, name) for name in (STEPS, BITS))
             if facts["digests"] != [disk.digest(steps), disk.digest(feasible)]:
                 raise StoreError(f"{path} is damaged: its rows do not match their digests")
@@ -105,10 +104,10 @@ class Archive(Store):
             """The hash of the contents of the store that it was made of."""
             if not re.fullmatch("[0-9a-f]{64}", self.contents):
                 raise ValueError(f"contents: no SHA-256, {self.contents!r}")
-            if has_control_characters([facts["wishes"], *(setup["cell"] for setup in facts["setups"])]):
+            if has_control_characters([facts["display"], *(setup["setup"] for setup in facts["setups"])]):
                 raise ValueError("a name with a control character")  # it would reach the terminal
-            self._wishes = _wishes(facts["wishes"])
-            self._missing = [(_setup(cell), seeds) for cell, seeds in facts.get("missing", ())]
+            self._display = _display(facts["display"])
+            self._missing = [(_setup(setup), seeds) for setup, seeds in facts["missing"]]
             self._fragments = list(self._read(facts["setups"]))
             if not self._fragments:
                 raise StoreError(f"{path} holds no runs")
@@ -127,7 +126,7 @@ class Archive(Store):
             runs = tuple(_record(run) for run in facts["runs"])
             if not runs or len({run.seed for run in runs}) < len(runs):
                 raise ValueError("a setup without runs, or with two of one seed")
-            yield ArchivedFragment(self.folder, _setup(facts["cell"]), runs, facts["provenance"], self, number)
+            yield ArchivedFragment(self.folder, _setup(facts["setup"]), runs, facts["provenance"], self, number)
             number += len(runs)
 
     def fragments(self) -> list[Fragment]:
@@ -150,9 +149,9 @@ class Archive(Store):
 
     def plans(self) -> list[dict[str, Any]]:
         """Its suite as a plan, so that the suite's labels are known, and what was missing when it was made."""
-        cells = [*((f.setup, f.seeds) for f in self._fragments), *self._missing]
+        setups = [*((f.setup, f.seeds) for f in self._fragments), *self._missing]
         command = f"nasbench archive check {shlex.quote(self._name)} --share 1"  # computes its runs again
-        return [{"command": command, "saved": "", "wishes": self._wishes, "cells": cells}]
+        return [{"command": command, "saved": "", "display": self._display, "setups": setups}]
 
     def search_log(self, f: Fragment, seed: int) -> pa.Table | None:
         """None: archives keep no search logs."""
@@ -252,12 +251,12 @@ def _record(facts: dict[str, Any]) -> RunRecord:
     return run
 
 
-def _wishes(facts: dict[str, Any]) -> dict[str, Any]:
-    """A suite's wishes. Raises TypeError or AttributeError if they are none."""
+def _display(facts: dict[str, Any]) -> dict[str, Any]:
+    """What a suite says of its report. Raises TypeError or AttributeError if it is something else."""
     kinds = {"title": str, "labels": dict, "checkpoints": list, "baseline": str, "score": str}
     for name, value in facts.items():
         if name not in kinds or not (value is None or isinstance(value, kinds[name])):
-            raise TypeError(f"the wish {name}: {value!r}")
+            raise TypeError(f"{name}: {value!r}")
     known = {name: value for name, value in facts.items() if value is not None}
     if not all(isinstance(text, str) for label in known.get("labels", {}).items() for text in label):
         raise TypeError("labels that are no text")

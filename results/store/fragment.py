@@ -24,7 +24,6 @@ from nasbench.results.store.decoding import decoded
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, are_refused, schema, tells_of, to_table
 
 _KEY = b"nasbench"
-_OLDEST = 3  # schema that can be read, of version 0.2.0
 _NAME = re.compile(r"\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet")
 _LONGEST_WORDS = 80  # letters of a name before the digest: the temporary file's name stays below 255 bytes
 
@@ -53,11 +52,7 @@ class RunRecord:
     log: str = ""
     """Digest of the file of its search log; empty if it has none."""
     refused: int = 0
-    """Number of rows that were refused at no part of the budget (`Setup.refusals_are_free`)."""
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields; the last is left out where it is 0, as in stores of earlier versions."""
-        return {name: value for name, value in vars(self).items() if name != "refused" or value}
+    """Number of rows that were refused at no part of the budget."""
 
     @property
     def evaluations(self) -> int:
@@ -82,6 +77,11 @@ class Fragment:
     @property
     def seeds(self) -> list[int]:
         return [run.seed for run in self.runs]
+
+    @property
+    def counts_spending(self) -> bool:
+        """Whether rows use other parts of the budget than one evaluation each: a part of a training, or nothing."""
+        return self.setup.setting.highest > 1 or any(run.refused for run in self.runs)
 
     @cached_property
     def by_seed(self) -> dict[int, RunRecord]:
@@ -114,7 +114,7 @@ class Fragment:
     def checked_table(self) -> pa.Table:
         """All rows. Raises Torn if their runs or columns are not those of the metadata."""
         table = self.table()
-        if self.setup.schema == SCHEMA_VERSION and not table.schema.equals(schema(self.setup.metrics)):
+        if not table.schema.equals(schema(self.setup.metrics)):
             raise Torn("its columns are not those of its schema")
         if not tells_of(table, self.setup, self.seeds, [run.rows for run in self.runs]):
             raise Torn("its metadata and its rows disagree")
@@ -151,7 +151,7 @@ def write_without(fragment: Fragment, seeds: set[int]) -> None:
 def read(path: Path) -> Fragment:
     """Reads a fragment's metadata, and checks the digest of the whole file.
 
-    Raises Torn if it is damaged or foreign, StoreError if a newer version wrote it, or one before 0.2.0.
+    Raises Torn if it is damaged or foreign, StoreError if it is of another schema.
     """
     content = disk.read(path)
     named = _NAME.search(path.name)
@@ -163,7 +163,7 @@ def read(path: Path) -> Fragment:
     _check_version(path, facts)
     try:
         runs = tuple(RunRecord(**run) for run in facts["runs"])
-        fragment = Fragment(path, Setup.from_json(facts["cell"]), runs, facts["provenance"])
+        fragment = Fragment(path, Setup.from_json(facts["setup"]), runs, facts["provenance"])
         rows = sum(run.rows for run in runs)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Torn(f"incomplete metadata ({error})") from None
@@ -188,7 +188,7 @@ def write_header(path: Path, metrics: list[str]) -> None:
 
 
 def read_header(path: Path) -> Header:
-    """Reads the header file. Raises Torn if it is damaged, StoreError if a newer version wrote it."""
+    """Reads the header file. Raises Torn if it is damaged, StoreError if it is of another schema."""
     content = disk.read(path)
     with _torn_if_invalid("not a readable Parquet file"):
         metadata = pq.read_metadata(pa.BufferReader(content))
@@ -204,7 +204,7 @@ def read_header(path: Path) -> Header:
     _check_version(path, facts)
     if "digest" not in facts:
         raise Torn("its metadata has no digest")
-    if header.schema == SCHEMA_VERSION and not columns.equals(schema(tuple(header.metrics))):
+    if not columns.equals(schema(tuple(header.metrics))):
         raise Torn("its columns are not those that it names")
     return header
 
@@ -232,10 +232,8 @@ def read_log(path: Path, digest: str) -> pa.Table:
 
 
 def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
-    # On the disk setups keep their former name, "cell".
-    content = _parquet(
-        rows, {"cell": setup.to_json(), "runs": [run.to_json() for run in runs], "provenance": provenance}
-    )
+    facts = {"setup": setup.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance}
+    content = _parquet(rows, facts)
     words = re.sub(r"[^\w.+-]", "_", f"{setup.method}.{setup.bench}.{setup.constraint}", flags=re.ASCII)
     disk.write(folder / f"{words[:_LONGEST_WORDS]}.{setup.id}.{disk.digest(content)}.parquet", content)
 
@@ -271,13 +269,17 @@ def _facts(file: pq.FileMetaData) -> dict[str, Any]:
 
 
 def _check_version(path: Path, facts: dict[str, Any]) -> None:
-    if facts["schema"] > SCHEMA_VERSION:
-        raise StoreError(
-            f"{path} was written by a newer nasbench (schema {facts['schema']}, this one reads up to "
-            f"{SCHEMA_VERSION}): upgrade nasbench or choose another store"
-        )
-    if facts["schema"] < _OLDEST:
-        raise StoreError(f"{path} was written by a nasbench before 0.2.0: choose another store, and run it again")
+    if facts["schema"] != SCHEMA_VERSION:
+        raise of_another_schema(path, facts["schema"])
+
+
+def of_another_schema(path: Path, schema: int) -> StoreError:
+    """The error of a file that another version of nasbench wrote."""
+    age = "a newer" if schema > SCHEMA_VERSION else "an earlier"
+    return StoreError(
+        f"{path} was written by {age} nasbench (schema {schema}, this one reads {SCHEMA_VERSION}): read it with that "
+        "version, or run its command again into another store"
+    )
 
 
 def _digest_of(metrics: list[str], version: int) -> str:

@@ -23,7 +23,6 @@ from nasbench.results.store.archive import (
     FEASIBLE,
     OF_LEVELS,
     STEPS,
-    VERSION,
     ArchivedFragment,
     Columns,
     check_member,
@@ -45,14 +44,12 @@ _CHANGES = ("incumbent", "unseen", "unseen_feasible")
 def pack(store: Store, path: Path) -> int:
     """Writes an archive of a store, atomically; returns its bytes.
 
-    Raises StoreError if the store holds no run, runs with several objectives or of an earlier schema, several versions
-    of a method, a run twice, a name with a control character, or more than archives may hold.
+    Raises StoreError if the store holds no run, runs with several objectives several versions of
+    a method, a run twice, a name with a control character, or more than archives may hold.
     """
     fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
     if not fragments:
         raise StoreError(f"{store.folder} holds no finished run")
-    if any(f.setup.schema != SCHEMA_VERSION for f in fragments):
-        raise StoreError(f"{store.folder} has runs of an earlier nasbench, which cannot be archived: run them again")
     if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
         raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
     check_versions(store.folder, [f.setup for f in fragments])
@@ -60,7 +57,7 @@ def pack(store: Store, path: Path) -> int:
     runs = [(f.setup.id, seed) for f in fragments for seed in f.seeds]
     if len(set(runs)) < len(runs):
         raise StoreError(f"{store.folder} has a run twice, which an interrupted command left: give that command again")
-    if has_control_characters([store.wishes(), *(f.setup.to_json() for f in fragments)]):
+    if has_control_characters([store.display(), *(f.setup.to_json() for f in fragments)]):
         raise StoreError(
             f"{store.folder} has a title, a label or a name with a control character, such as a line end: change "
             "it (for a title or a label give the suite's command again), for archives have none"
@@ -75,14 +72,13 @@ def pack(store: Store, path: Path) -> int:
         ) from None
     members = _parquet(_joined(parts)), _parquet(pa.table({FEASIBLE: bits}))
     facts = {
-        "archive": VERSION,
         "schema": SCHEMA_VERSION,
         "contents": contents,
-        "wishes": store.wishes(),
+        "display": store.display(),
         "missing": [(c.setup.to_json(), c.missing) for c in status(store, lambda _: None) if c.missing],
         "digests": list(map(disk.digest, members)),
         "setups": [
-            {"cell": f.setup.to_json(), "runs": [run.to_json() for run in f.runs], "provenance": f.provenance}
+            {"setup": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
             for f in fragments
         ],
     }

@@ -61,10 +61,10 @@ def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[Set
     """
     asked: dict[tuple[Any, ...], list[tuple[Setup, list[int], str]]] = {}
     for plan in store.plans():
-        for setup, seeds in plan["cells"]:
+        for setup, seeds in plan["setups"]:
             asked.setdefault(setup.key, []).append((setup, seeds, str(plan["command"])))
     # If two plans have the same setup with different data or code, the later one counts.
-    planned = {key: wishes[-1][0] for key, wishes in asked.items()}
+    planned = {key: requests[-1][0] for key, requests in asked.items()}
     stored: dict[str, dict[int, RunRecord]] = {}
     setups = {setup.id: setup for setup in planned.values()}
     for f in store.fragments():
@@ -73,13 +73,13 @@ def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[Set
     journals = {path.stem for path in store.journals.glob("*.jsonl")}
     statuses = []
     for setup in sorted(setups.values(), key=_order):
-        runs, wishes = stored.get(setup.id, {}), asked.get(setup.key, [])
-        wanted = wishes if planned.get(setup.key, setup).id == setup.id else []
+        runs, requests = stored.get(setup.id, {}), asked.get(setup.key, [])
+        wanted = requests if planned.get(setup.key, setup).id == setup.id else []
         seeds = tuple(sorted({*runs, *(seed for _, requested, _ in wanted for seed in requested)}))
         begun = sum(setup.run_id(seed) in journals for seed in seeds if seed not in runs)
         current = is_current(setup) if runs else True
         stale = current is False
-        commands = [command for _, requested, command in wishes if stale or not runs.keys() >= set(requested)]
+        commands = [command for _, requested, command in requests if stale or not runs.keys() >= set(requested)]
         statuses.append(
             SetupStatus(setup, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands)))
         )

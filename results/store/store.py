@@ -29,7 +29,7 @@ import pyarrow as pa
 from nasbench.base.errors import Interrupted, StoreError, not_utf8
 from nasbench.results.store import disk, fragment
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, log_table
+from nasbench.results.store.trajectory import Setup, Trajectory, log_table
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """An existing store. Raises StoreError if there is none, or if its schema is newer, or of before 0.2.0."""
+        """An existing store. Raises StoreError if there is none, or if it is of another schema."""
         if not is_store(folder):
             raise StoreError(f"{folder} is not a trajectory store; {_what_is_there(folder)}")
         store = cls(folder)
@@ -129,13 +129,13 @@ class Store:
         return self._of_log(f, record, fragment.read_log)
 
     def plans(self) -> list[dict[str, Any]]:
-        """The plans of this store, oldest first: command, saved, wishes, and cells (pairs of setup and seeds)."""
+        """The plans of this store, oldest first: command, saved, display, and setups (each with its seeds)."""
         paths = sorted((self.folder / "_plans").glob("*.json"))
         return sorted(self._readable(paths, _plan), key=lambda plan: str(plan["saved"]))
 
-    def wishes(self) -> dict[str, Any]:
-        """The last suite's wishes for its report: title, checkpoints, baseline, score, labels."""
-        return next((plan["wishes"] for plan in reversed(self.plans()) if plan["wishes"]), {})
+    def display(self) -> dict[str, Any]:
+        """What the last suite says of its report: title, checkpoints, baseline, score, labels."""
+        return next((plan["display"] for plan in reversed(self.plans()) if plan["display"]), {})
 
     def has(self, setup: Setup, seed: int) -> bool:
         """Whether a run is stored now; another process may have stored it since `runs` was called."""
@@ -143,16 +143,16 @@ class Store:
 
     # Writing
 
-    def save_plan(self, command: str, grid: Iterable[tuple[Setup, list[int]]], wishes: dict[str, Any]) -> None:
+    def save_plan(self, command: str, grid: Iterable[tuple[Setup, list[int]]], display: dict[str, Any]) -> None:
         """Records the requested setups and seeds, so that `status` can list what is missing.
 
         Args:
             command: the command line of the request.
-            wishes: the suite's wishes for its report; empty without a suite.
+            display: what the suite says of its report; empty without a suite.
         """
-        setups = [{"cell": setup.to_json(), "seeds": seeds} for setup, seeds in grid]
-        asked = disk.digest(json.dumps([wishes, setups], sort_keys=True).encode())[:16]
-        content = json.dumps({"command": command, "saved": _now(), "wishes": wishes, "cells": setups}).encode()
+        setups = [{"setup": setup.to_json(), "seeds": seeds} for setup, seeds in grid]
+        asked = disk.digest(json.dumps([display, setups], sort_keys=True).encode())[:16]
+        content = json.dumps({"command": command, "saved": _now(), "display": display, "setups": setups}).encode()
         with self._writing():
             earlier = list((self.folder / "_plans").glob(f"{asked}*.json"))
             path = self.folder / "_plans" / f"{asked}.{disk.digest(content)}.json"
@@ -315,7 +315,7 @@ class Store:
             self.set_aside(path, str(error))
         fragments = self.fragments() if damage else []
         names = {*metrics, *(known.metrics if known else ()), *(name for f in fragments for name in f.setup.metrics)}
-        if known is None or known.schema != SCHEMA_VERSION or names != set(known.metrics):
+        if known is None or names != set(known.metrics):
             fragment.write_header(path, sorted(names))
         if fragments:
             self._notice(f"{path} {damage}; it is written anew from the fragments")
@@ -370,8 +370,8 @@ def _plan(path: Path) -> dict[str, Any]:
         raise Torn("its bytes do not match the digest in its name")
     try:
         plan = json.loads(content)
-        setups = [(Setup.from_json(c["cell"]), [int(seed) for seed in c["seeds"]]) for c in plan["cells"]]
-        return {name: plan[name] for name in ("command", "saved", "wishes")} | {"cells": setups}
+        setups = [(Setup.from_json(c["setup"]), [int(seed) for seed in c["seeds"]]) for c in plan["setups"]]
+        return {name: plan[name] for name in ("command", "saved", "display")} | {"setups": setups}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Torn(f"not a readable plan ({type(error).__name__})") from None
 

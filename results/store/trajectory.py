@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 
 from nasbench.base.metrics import Scale
 
-SCHEMA_VERSION = 4
-"""Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.
-
-2: a run's streams also depend on its benchmark and constraint, and each row has a score.
-3: each row has the number of its training, its level and its cost.
-4: each row has the incumbent's value by repetitions that the run has not observed."""
+SCHEMA_VERSION = 5
+"""Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity. No other one
+is read."""
 
 
 HYPERVOLUME = "hypervolume"
@@ -73,12 +70,10 @@ class Row(NamedTuple):
     cost: float = math.nan
     """Seconds of this evaluation; for a continued training, of the additional part only."""
     spent: float = math.nan
-    """Training used by the run so far, this row included, in full evaluations; a refused one uses none
-    (`Setup.refusals_are_free`)."""
+    """Training used by the run so far, this row included, in full evaluations; a refused one uses none."""
     unseen: float = math.nan
-    """Objective of the incumbent in the repetition that is held back from the run (`Setup.held_back`); in older runs
-    its mean over the repetitions that the run has not observed, up to this row. NaN if there is no incumbent, if no
-    such repetition is left or its training fails, and on live benchmarks."""
+    """Objective of the incumbent in the repetition that is held back from the run (`Setup.held_back`). NaN if there is
+    no incumbent, if its training fails, and where none is held back."""
     unseen_feasible: bool | None = None
     """Whether the incumbent satisfies the constraints by the same repetitions; False if that training fails, None if
     `unseen` is NaN for another reason."""
@@ -170,10 +165,9 @@ class Setting:
     highest: int = 1
     """The highest level of the benchmark's fidelity; 1 if it has none."""
     maximised: tuple[str, ...] = ()
-    """Metrics to maximise; empty in runs of earlier versions, which did not store it."""
+    """Metrics to maximise."""
     space: str = ""
-    """Name of the search space with its training code; empty in runs of earlier versions, for which the family counts
-    as the space."""
+    """Name of the search space with its training code."""
     sealed: bool = False
     """Whether the space is sealed: no default of a method may be chosen on it."""
     caution: str = ""
@@ -221,10 +215,6 @@ class Setup:
     """Names of the metrics to optimise, if there are several; empty for the benchmark's own objective."""
     held_back: bool = False
     """Whether one repetition of each configuration of a table is held back from the run, to score incumbents by."""
-    refusals_are_free: bool = False
-    """Whether live configurations that violate a constraint known before training are refused at no part of the budget;
-    False where there is no such constraint, and in older runs, in which a refusal used up an evaluation."""
-    schema: int = SCHEMA_VERSION
 
     @property
     def title(self) -> str:
@@ -249,27 +239,10 @@ class Setup:
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this setup."""
-        consequences = {"setting", "metrics", "initial", "tuned_on"}  # of the others
+        consequences = {"setting", "metrics", "initial", "tuned_on", "held_back"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
-        for name in (
-            "train_infeasible",
-            "objectives",
-            "held_back",
-            "refusals_are_free",
-        ):  # a field that came later has no part in earlier ids
-            if not facts[name]:
-                del facts[name]
+        facts["schema"] = SCHEMA_VERSION
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def rules(self) -> tuple[str, bool, bool]:
-        """The data and the rules by which runs are made; runs that differ here must not be compared."""
-        return self.data, self.held_back, self.refusals_are_free
-
-    @property
-    def counts_spending(self) -> bool:
-        """Whether rows may use other parts of the budget than one evaluation each: a part of a training, or nothing."""
-        return self.setting.highest > 1 or self.refusals_are_free
 
     @property
     def sign(self) -> int:
@@ -291,28 +264,18 @@ class Setup:
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, as in a fragment's metadata; later ones are left out where they have their defaults."""
-        facts = asdict(self)
-        if not self.objectives:  # stores of version 0.2 lack them, and their contents' hashes must not change
-            del facts["objectives"], facts["setting"]["scales"], facts["setting"]["front"]
-        if not self.setting.caution:
-            del facts["setting"]["caution"]
-        for name in ("held_back", "refusals_are_free"):
-            if not facts[name]:
-                del facts[name]
-        return facts
+        """All fields, as in a fragment's metadata."""
+        return asdict(self)
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Setup:
         """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
         known = facts["setting"]
-        lists = {name: tuple(known.get(name, ())) for name in ("held_out", "maximised")}
-        lists["bounds"] = tuple(known["bounds"])
-        lists["front"] = tuple(map(tuple, known.get("front", ())))
-        lists["scales"] = tuple(Scale(*scale) for scale in known.get("scales", ()))
-        setting = Setting(**known | lists)
+        lists = {name: tuple(known[name]) for name in ("bounds", "held_out", "maximised")}
+        front, scales = tuple(map(tuple, known["front"])), tuple(Scale(*scale) for scale in known["scales"])
+        setting = Setting(**known | lists | {"front": front, "scales": scales})
         parameters = tuple((name, value) for name, value in facts["parameters"])
-        lists = {name: tuple(facts.get(name, ())) for name in ("metrics", "tuned_on", "objectives")}
+        lists = {name: tuple(facts[name]) for name in ("metrics", "tuned_on", "objectives")}
         return cls(**facts | lists | {"setting": setting, "parameters": parameters})
 
 

@@ -136,7 +136,7 @@ def under_way(store: Store) -> list[Begun]:
         return []
     stored = store.runs()
     asked = {
-        (setup.id, seed): (setup, seed) for plan in store.plans() for setup, seeds in plan["cells"] for seed in seeds
+        (setup.id, seed): (setup, seed) for plan in store.plans() for setup, seeds in plan["setups"] for seed in seeds
     }
     missing = [run for (setup, seed), run in asked.items() if seed not in stored.get(setup, {})]
     return list(begun(store.journals, missing))
@@ -184,7 +184,7 @@ def _end(part: MemoryFragment) -> float:
 
 def _up_to(f: Fragment, end: float) -> Fragment:
     table = f.table()
-    of_evaluations = "spent" if f.setup.counts_spending else "evaluation"
+    of_evaluations = "spent" if f.counts_spending else "evaluation"
     used = table["finished" if f.setup.evals is None else of_evaluations].to_numpy()
     is_failed = np.asarray(table["status"].to_numpy() == "failed")
     runs, kept = [], []
