@@ -110,7 +110,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         worth = {name: values for name, s in scores.items() if (values := values_of(s, incumbents)) is not None}
         known_scores.append(set(worth))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
-        _learn(settings.setdefault(place, {"bench": place[0], "constraint": place[1]}), f.setup)
+        settings.setdefault(place, {"bench": place[0], "constraint": place[1], **vars(f.setup.setting)})
         for run, span in f.spans():
             if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
                 continue
@@ -162,12 +162,6 @@ def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) 
     if union is not None:
         columns |= _by_union(columns, fragment, union)
     return _incumbents(columns, [run.rows for run in fragment.runs], setup.setting.highest)
-
-
-def _learn(setting: dict[str, Any], setup: Setup) -> None:
-    """Adds the facts that a setup knows of its setting."""
-    known = {name: value for name, value in vars(setup.setting).items() if value is not None}
-    setting.update({name: None for name in vars(setup.setting) if name not in setting} | known)
 
 
 def union_fronts(fragments: Sequence[tuple[Store, Fragment]]) -> dict[tuple[str, str], Front]:

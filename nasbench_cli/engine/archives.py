@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -104,22 +104,17 @@ def _check_settings(stores: Sequence[Store]) -> None:
     for store in stores:
         for setup in (f.setup for f in store.fragments()):
             before, of = known.setdefault((setup.bench, setup.constraint, setup.data, setup.objectives), (setup, store))
-            if isinstance(store, Archive) and (differ := _differing(before, setup, _is_consistent)):
+            if isinstance(store, Archive) and (differ := _differing(before, setup)):
                 raise UsageError(
                     f"{of.folder} and {store.folder} state different facts of {setup.bench} with the same data "
                     f"({', '.join(differ)}): leave one of them out"
                 )
 
 
-def _differing(one: Setup, other: Setup, same: Callable[[object, object], bool]) -> list[str]:
+def _differing(one: Setup, other: Setup) -> list[str]:
     """Names of the facts on which two setups of one setting disagree; `caution` does not count."""
     facts = ((name, value, getattr(other.setting, name)) for name, value in vars(one.setting).items())
-    return [name for name, ours, theirs in facts if name != "caution" and not same(ours, theirs)]
-
-
-def _is_consistent(one: object, other: object) -> bool:
-    """Whether two facts are equal, or one of them is not known."""
-    return any(fact is None or fact in ("", ()) for fact in (one, other)) or _same(one, other)
+    return [name for name, ours, theirs in facts if name != "caution" and not _same(ours, theirs)]
 
 
 def _same(one: object, other: object) -> bool:
@@ -217,7 +212,7 @@ def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
         return Recomputed(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
         return Recomputed(setup, seed, None, f"this installation has another version of {setup.method} or of the data")
-    stated = _differing(planned.setup, setup, _same)
+    stated = _differing(planned.setup, setup)
     stated += [n for n in ("metrics", "initial", "tuned_on") if getattr(planned.setup, n) != getattr(setup, n)]
     if stated:
         return Recomputed(setup, seed, False, f"the archive states other facts: {', '.join(stated)}")

@@ -192,14 +192,14 @@ def is_current(setup: Setup) -> bool | None:
     None if this installation lacks the benchmark or the method, or cannot read its table.
     """
     try:
-        benchmark = open_benchmark(setup.bench)
+        data = open_benchmark(setup.bench).checksum
         name = setup.method.partition(":")[0]
         METHODS.get(str(dict(setup.parameters).get(METHODS.get(name).method_option, name)))  # by which it searches
     except UsageError:
         return None  # a plug-in or an imported table that is not installed
     try:
         spec = MethodSpec.parse(setup.method)
-        today = (benchmark.checksum, spec.version, spec.parameters())
+        today = (data, spec.version, spec.parameters())
     except UsageError:
         return False  # an option that it no longer has
     return (setup.data, setup.method_version, setup.parameters) == today

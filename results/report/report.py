@@ -26,7 +26,7 @@ from nasbench.results.report.files import refuse_inside, refuse_other, refuse_st
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import of_stores, warnings_of
-from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, OBSERVED, SHARE, UNSEEN, score_of
+from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, OBSERVED, SHARE, UNSEEN, Score, score_of
 from nasbench.results.scores.metric import of_metric
 from nasbench.results.scores.observed import ObservedShare
 from nasbench.results.selection import EVERYTHING, check_versions, labelled
@@ -144,7 +144,9 @@ def _subject(
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
     display = _display(stores)
-    curves, warnings = _scored(chosen, request, display)
+    curves, warnings = load(chosen, _score(chosen, request, display)), []
+    if request.metric:
+        warnings.append(f"compared by {request.metric} of the incumbents, which the objective chose")
     if cut is not None:
         warnings = [cut.warning, *warnings]
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
@@ -173,33 +175,21 @@ def _display(stores: Sequence[Store]) -> dict[str, Any]:
     return next((display for store in reversed(stores) if (display := store.display())), {})
 
 
-def _scored(
-    chosen: Sequence[tuple[Store, Fragment]], request: Request, display: dict[str, Any]
-) -> tuple[Curves, list[str]]:
-    """The runs by the requested score, or else the suite's, or the default; with a warning if they lack it."""
+def _score(chosen: Sequence[tuple[Store, Fragment]], request: Request, display: dict[str, Any]) -> Score:
+    """The requested score, or else the suite's, or the default. Raises StoreError for one that the runs cannot have."""
     several = all(f.setup.objectives for _, f in chosen)
     if request.metric:
         if request.score:
             raise StoreError("--score and --metric exclude each other: each says what is compared")
         if several:
             raise StoreError("runs with several objectives have no single incumbent; allowed: --score share, observed")
-        metric = of_metric(request.metric, [f.setup for _, f in chosen])
-        return load(chosen, metric), [f"compared by {request.metric} of the incumbents, which the objective chose"]
+        return of_metric(request.metric, [f.setup for _, f in chosen])
     score = score_of(request.score or display.get("score") or (SHARE if several else DEFAULT).name)
     if several and score in {UNSEEN, MEAN, AVERAGE}:
         raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
     if not several and score is SHARE:
         raise StoreError("the score 'share' is one of several objectives, and these runs have one")
-    if several and score is OBSERVED:
-        score = ObservedShare()
-    curves = load(chosen, score)
-    if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
-        return curves, []
-    why = "there are runs of an earlier nasbench, which did not store what incumbents are worth unseen"
-    if request.score:
-        raise StoreError(f"{why}: --score mean compares them, and `nasbench run` makes them again")
-    warning = f"compared by the mean over all repetitions, which holds the one that the incumbent was chosen by: {why}"
-    return curves.scored(MEAN), [warning]
+    return ObservedShare() if several and score is OBSERVED else score
 
 
 def _contents(

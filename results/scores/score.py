@@ -21,7 +21,7 @@ class Incumbents:
     """The incumbent after each row of a fragment."""
 
     columns: Mapping[str, NDArray[Any]]
-    """The stored columns that scores name; columns that the fragment's version lacks are absent. Booleans that may be
+    """The stored columns that scores name. Booleans that may be
     unknown are 1, 0 or -1."""
     exists: NDArray[np.bool_]
     """Whether there is an incumbent, shape (rows,)."""

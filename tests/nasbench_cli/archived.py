@@ -65,11 +65,11 @@ def exchanged(facts: dict[str, Any]) -> None:
 
 
 LIES: dict[str, Change] = {
-    "space": lambda facts: [s["cell"]["setting"].update(space=s["cell"]["bench"]) for s in facts["setups"]],
-    "reference": lambda facts: [s["cell"]["setting"].update(reference=True) for s in facts["setups"]],
-    "space, left empty": lambda facts: [s["cell"]["setting"].update(space="") for s in facts["setups"]],
-    "oracle, left empty": lambda facts: [s["cell"]["setting"].update(oracle=None) for s in facts["setups"]],
-    "oracle": lambda facts: [s["cell"]["setting"].update(oracle=1e-3) for s in facts["setups"]],
-    "tuned_on": lambda facts: [s["cell"].update(tuned_on=["nowhere"]) for s in facts["setups"]],
+    "space": lambda facts: [s["setup"]["setting"].update(space=s["setup"]["bench"]) for s in facts["setups"]],
+    "reference": lambda facts: [s["setup"]["setting"].update(reference=True) for s in facts["setups"]],
+    "space, left empty": lambda facts: [s["setup"]["setting"].update(space="") for s in facts["setups"]],
+    "oracle, left empty": lambda facts: [s["setup"]["setting"].update(oracle=None) for s in facts["setups"]],
+    "oracle": lambda facts: [s["setup"]["setting"].update(oracle=1e-3) for s in facts["setups"]],
+    "tuned_on": lambda facts: [s["setup"].update(tuned_on=["nowhere"]) for s in facts["setups"]],
     "failed_evaluations": lambda facts: [r.update(failed_evaluations=1) for s in facts["setups"] for r in s["runs"]],
 }

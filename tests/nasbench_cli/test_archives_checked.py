@@ -50,7 +50,7 @@ def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(packed:
     def version(members: dict[str, bytes]) -> None:
         facts = json.loads(members["facts.json"])
         for setup in facts["setups"]:
-            setup["cell"]["method_version"] = 0
+            setup["setup"]["method_version"] = 0
         members["facts.json"] = json.dumps(facts).encode()
 
     stale = list(recompute(Archive(tampered(packed, version)), 0.1, 0))

@@ -51,7 +51,7 @@ def test_archives_without_runs_or_facts_are_refused(packed: Path) -> None:
 
     def unset(members: dict[str, bytes]) -> None:
         facts = json.loads(members["facts.json"])
-        facts["setups"][0]["cell"]["setting"] = None
+        facts["setups"][0]["setup"]["setting"] = None
         members["facts.json"] = json.dumps(facts).encode()
 
     with pytest.raises(StoreError, match="is no archive of nasbench"):
@@ -59,15 +59,15 @@ def test_archives_without_runs_or_facts_are_refused(packed: Path) -> None:
 
 
 FORGERIES: dict[str, Change] = {
-    "wishes": lambda facts: facts.update(wishes=None),
-    "labels": lambda facts: facts.update(wishes={"labels": {"random": 5}}),
-    "strange wish": lambda facts: facts.update(wishes={"colour": "red"}),
-    "checkpoints": lambda facts: facts.update(wishes={"checkpoints": ["a"]}),
-    "escape": lambda facts: facts.update(wishes={"labels": {"random": "\x1b[2Jbest"}}),
-    "line": lambda facts: facts["setups"][0]["cell"]["setting"].update(caution="a\nb"),
-    "bench": lambda facts: facts["setups"][0]["cell"].update(bench=5),
-    "constraint": lambda facts: facts["setups"][0]["cell"].update(constraint=None),
-    "oracle": lambda facts: facts["setups"][0]["cell"]["setting"].update(oracle="low"),
+    "display": lambda facts: facts.update(display=None),
+    "labels": lambda facts: facts.update(display={"labels": {"random": 5}}),
+    "strange display": lambda facts: facts.update(display={"colour": "red"}),
+    "checkpoints": lambda facts: facts.update(display={"checkpoints": ["a"]}),
+    "escape": lambda facts: facts.update(display={"labels": {"random": "\x1b[2Jbest"}}),
+    "line": lambda facts: facts["setups"][0]["setup"]["setting"].update(caution="a\nb"),
+    "bench": lambda facts: facts["setups"][0]["setup"].update(bench=5),
+    "constraint": lambda facts: facts["setups"][0]["setup"].update(constraint=None),
+    "oracle": lambda facts: facts["setups"][0]["setup"]["setting"].update(oracle="low"),
     "contents": lambda facts: facts.update(contents="\x1b[8m"),
     "no runs": lambda facts: facts["setups"][0].update(runs=[]),
     "seed": lambda facts: facts["setups"][0]["runs"][0].update(seed="0"),
@@ -76,7 +76,7 @@ FORGERIES: dict[str, Change] = {
     "endless": lambda facts: facts["setups"][0]["runs"][0].update(rows=10**13),
     "endless together": lambda facts: [run.update(rows=10**6) for s in facts["setups"] for run in s["runs"]],
     "reason": lambda facts: facts["setups"][0]["runs"][0].update(failure=7),
-    "versions": lambda facts: [s["cell"].update(method_version=n) for n, s in enumerate(facts["setups"])],
+    "versions": lambda facts: [s["setup"].update(method_version=n) for n, s in enumerate(facts["setups"])],
 }
 
 
@@ -105,7 +105,7 @@ def test_a_file_that_unpacks_to_too_much_is_not_unpacked(packed: Path, monkeypat
         Archive(packed / "store.zip")
 
 
-@pytest.mark.parametrize("version", ["archive", "schema"])
-def test_an_archive_of_a_newer_format_or_schema_is_refused(packed: Path, version: str) -> None:
-    with pytest.raises(StoreError, match="was written by a newer nasbench: upgrade nasbench"):
-        Archive(forged(packed, lambda facts: facts.update({version: 99})))
+@pytest.mark.parametrize(("schema", "age"), [(99, "a newer"), (4, "an earlier")])
+def test_an_archive_of_another_schema_is_refused(packed: Path, schema: int, age: str) -> None:
+    with pytest.raises(StoreError, match=rf"was written by {age} nasbench \(schema {schema}, "):
+        Archive(forged(packed, lambda facts: facts.update(schema=schema)))

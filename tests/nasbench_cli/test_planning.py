@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from nasbench.benchmarks import Fidelity, UsageError
-from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands.forewarnings import warn_of_crowd
 from nasbench.cli.engine import costs
 from nasbench.cli.engine.costs import Costs
@@ -161,7 +160,7 @@ def test_more_evaluations_at_a_time_than_cores_are_warned_of_and_as_many_are_not
     assert not capsys.readouterr().err  # a table's clock is no wall's
 
 
-def test_a_stored_setup_is_current_if_its_data_method_options_and_schema_are_todays() -> None:
+def test_a_stored_setup_is_current_if_its_data_method_and_options_are_todays() -> None:
     (planned,) = expand([Grid((MethodSpec.parse("evolution"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
     setup = planned.setup
     assert is_current(setup)
@@ -171,23 +170,12 @@ def test_a_stored_setup_is_current_if_its_data_method_options_and_schema_are_tod
         {"parameters": tuple(others)},
         {"method_version": setup.method_version + 1},
         {"data": "sha256:other"},
-        {"schema": setup.schema + 1},
         {"method": "gone"},
         {"bench": "gone"},
     ):
         assert not is_current(replace(setup, **change)), change
     by = replace(setup, method="warm-start:by=gone", parameters=(("by", "gone"), ("knowledge", "tasks")))
     assert is_current(by) is None  # the method by which it searches is not installed
-
-
-def test_nothing_is_said_of_a_setup_whose_table_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
-
-    def damaged(_: object) -> int:
-        raise UsageError("its values are damaged")
-
-    monkeypatch.setattr(TabularBenchmark, "repetitions", property(damaged))
-    assert is_current(planned.setup) is None
 
 
 def test_a_plan_notes_of_which_metrics_more_is_better() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,11 +14,11 @@ from nasbench.benchmarks import Benchmark, Constraint, Evaluation, Metric, abili
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import loop
 from nasbench.cli.engine.loop import run
-from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
+from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.under_way import described
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
-from nasbench.results import Setup, Trajectory
+from nasbench.results import Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.under_way import Begun
 from tests.nasbench_cli import toys
@@ -253,29 +252,6 @@ def test_several_workers_train_as_often_as_the_budget_says(tmp_path: Path, monke
     draw_blindly(monkeypatch)
     found = search(tmp_path, monkeypatch, toys.Live(), evals=20, workers=3)
     assert (found.columns["status"] == "ok").sum() == 20
-
-
-def test_only_live_runs_under_a_constraint_known_before_training_have_another_identity() -> None:
-    def planned(bench: str, constraint: str, **facts: bool) -> Setup:
-        grid = Grid(
-            (MethodSpec("random"),), (bench,), (parse_constraints([constraint]),), (0,), Protocol(evals=5, **facts)
-        )
-        return expand([grid])[0].setup
-
-    constrained = planned("digits", "parameters<=50000")
-    assert constrained.refusals_are_free
-    assert is_current(constrained)
-    before = replace(constrained, refusals_are_free=False)  # a run of an earlier version
-    assert before.id != constrained.id
-    assert is_current(before) is False
-    others = [
-        planned("digits", "none"), planned("digits", "val-auc>=0.5"),
-        planned("digits", "parameters<=50000", train_infeasible=True), planned("nb201-cifar10", "model_size<=0.5"),
-    ]  # fmt: skip
-    for setup in others:
-        assert not setup.refusals_are_free
-        assert is_current(setup)
-        assert "refusals_are_free" not in setup.to_json()
 
 
 def test_a_run_under_way_counts_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_where_runs_differ_by_their_nature_those_of_the_store_count(
 
 
 def test_an_archive_names_no_method_but_where_it_is_alone(packed: Path, tmp_path: Path) -> None:
-    path = forged(packed, lambda facts: facts["wishes"].update(labels={"random": "the best"}))
+    path = forged(packed, lambda facts: facts["display"].update(labels={"random": "the best"}))
     assert "the best" in report(against=str(path), out=tmp_path / "alone", full=True).text
     run("local", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
     assert "the best" not in report(tmp_path / "mine", against=str(path), out=tmp_path / "beside", full=True).text
@@ -108,14 +108,11 @@ def test_a_study_of_archived_runs_is_refused_in_one_sentence(nasbench: Callable[
     assert not (packed / "studies.jsonl").exists()
 
 
-@pytest.mark.parametrize(("fact", "value"), [("data", "sha256:other"), ("held_back", False)])
-def test_another_version_in_the_archive_is_refused_with_its_name(
-    packed: Path, tmp_path: Path, fact: str, value: object
-) -> None:
+def test_another_version_in_the_archive_is_refused_with_its_name(packed: Path, tmp_path: Path) -> None:
     def version(members: dict[str, bytes]) -> None:
         facts = json.loads(members["facts.json"])
         for setup in facts["setups"]:
-            setup["cell"][fact] = value
+            setup["setup"]["data"] = "sha256:other"
         members["facts.json"] = json.dumps(facts).encode()
 
     run("evolution:population=5", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
@@ -149,21 +146,19 @@ ALIKE: dict[str, tuple[Change, Change]] = {
     "rounded": (
         lambda facts: None,
         lambda facts: [
-            s["cell"]["setting"].update(oracle=s["cell"]["setting"]["oracle"] * (1 + 1e-9)) for s in facts["setups"]
+            s["setup"]["setting"].update(oracle=s["setup"]["setting"]["oracle"] * (1 + 1e-9)) for s in facts["setups"]
         ],
     ),
-    "unknown": (lambda facts: None, LIES["oracle, left empty"]),
-    "space unknown": (lambda facts: None, LIES["space, left empty"]),
     "in other words": (
-        lambda facts: [s["cell"]["setting"].update(caution="short trainings") for s in facts["setups"]],
-        lambda facts: [s["cell"]["setting"].update(caution="trainings are short") for s in facts["setups"]],
+        lambda facts: [s["setup"]["setting"].update(caution="short trainings") for s in facts["setups"]],
+        lambda facts: [s["setup"]["setting"].update(caution="trainings are short") for s in facts["setups"]],
     ),
 }
 
 
 @pytest.mark.parametrize("what", ALIKE)
 def test_archives_whose_facts_agree_are_reported_together(packed: Path, tmp_path: Path, what: str) -> None:
-    """Means of other versions of NumPy, facts that an earlier version did not store, and words."""
+    """Means of other versions of NumPy, and words."""
     paths = [str(forged(packed, change, f"alike{n}.zip")) for n, change in enumerate(ALIKE[what])]
     both = report(against=paths, protocol="30 evaluations on 2 workers", out=tmp_path / "out")
     assert "random" in both.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,9 @@ def make_setup(method: str = "random", bench: str = "toy", constraint: str = "no
         "metrics": ("valid-error@1", "time"),
         "setting": SETTING,
     }
-    return Setup(**facts | changes)  # type: ignore[arg-type]
+    facts |= changes
+    setting: Setting = facts["setting"]  # type: ignore[assignment]
+    return Setup(**facts | {"setting": replace(setting, space=setting.space or setting.family)})  # type: ignore[arg-type]
 
 
 def make_run(

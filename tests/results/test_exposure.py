@@ -103,8 +103,6 @@ def test_a_setup_keeps_where_it_was_tuned_and_its_identity_does_not_depend_on_it
     tuned = setup("c-tpe", "one")
     assert Setup.from_json(tuned.to_json()) == tuned
     assert replace(tuned, tuned_on=()).id == tuned.id
-    older = {name: value for name, value in tuned.to_json().items() if name != "tuned_on"}
-    assert Setup.from_json(older).tuned_on == ()
 
 
 def test_stores_without_the_facts_are_read(filled: Callable[..., Store]) -> None:

@@ -71,30 +71,15 @@ def test_methods_that_differ_under_constraints_alone(warned: Callable[[dict[Setu
     )
 
 
-def test_runs_that_name_no_search_space_are_said_to_count_by_family(
-    warned: Callable[[dict[Setup, float]], list[str]],
-) -> None:
-    settings = [replace(SETTING, family=family) for family in "fg"]
-    found = warned({make_setup(m, bench=s.family, setting=s): 2.0 for m in "ab" for s in settings})
-    assert any("which did not store search spaces: their families count as such" in warning for warning in found)
-
-
-def test_runs_that_name_their_search_space_are_not(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
-    settings = [replace(SETTING, family=family, space=family) for family in "fg"]
-    found = warned({make_setup(m, bench=s.family, setting=s): 2.0 for m in "ab" for s in settings})
-    assert not any("search spaces" in warning for warning in found)
-
-
 def test_a_caution_of_a_benchmark_is_repeated_once(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
     setting = replace(SETTING, caution="short trainings rank something else")
     found = warned({make_setup(m, bench=b, setting=setting): 2.0 for m in "ab" for b in ("x", "y")})
     assert told(found, "something else") == "x and y: short trainings rank something else."
 
 
-def test_a_caution_changes_no_identity_and_is_stored_only_where_there_is_one() -> None:
+def test_a_caution_changes_no_identity_and_is_stored() -> None:
     plain, cautious = make_setup(), make_setup(setting=replace(SETTING, caution="short trainings"))
     assert plain.id == cautious.id
-    assert "caution" not in plain.to_json()["setting"]
     assert Setup.from_json(cautious.to_json()) == cautious
     assert Setup.from_json(plain.to_json()) == plain
 

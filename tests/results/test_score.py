@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from nasbench.base import registry
@@ -24,7 +23,6 @@ from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.scores import AVERAGE, MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.scores.metric import of_metric
-from nasbench.results.store.fragment import Fragment
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 NAN = math.nan
@@ -214,26 +212,6 @@ def test_the_scores_stand_side_by_side_with_what_changes(lucky: Store, tmp_path:
     assert r"| lucky | sound | 0.00\* | 1.00\* | 1.00\* |" in text
     left = pd.read_csv(tmp_path / "out" / "score-left.csv")
     assert left.to_numpy().tolist() == [["toy", 1.0, 12]]
-
-
-def test_runs_of_an_earlier_schema_are_compared_by_the_mean(
-    lucky: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One old fragment among new ones is enough: methods must not be compared by different scores."""
-    read = Fragment.table
-
-    def without(self: Fragment, columns: list[str] | None = None) -> pa.Table:
-        kept = [c for c in columns or [] if not (self.setup.method == "lucky" and c.startswith("unseen"))]
-        return read(self, kept)
-
-    monkeypatch.setattr(Fragment, "table", without)
-    text = report.write([lucky], Request(tmp_path / "out", formats=("csv",))).text
-    assert "Warning: compared by the mean over all repetitions" in " ".join(text.split())
-    rows = pd.read_csv(tmp_path / "out" / "score.csv")
-    assert "rank_unseen" not in rows
-    assert not (tmp_path / "out" / "score-left.csv").exists()
-    with pytest.raises(StoreError, match=r"runs of an earlier nasbench, which did not store .*: --score mean"):
-        report.write([lucky], Request(tmp_path / "out", formats=("csv",), score="unseen"))
 
 
 @pytest.mark.parametrize("highest", [1, 3])

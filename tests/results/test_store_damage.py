@@ -204,7 +204,7 @@ def test_a_read_only_store_can_be_read_but_says_that_it_cannot_be_written(
 
 
 def test_a_damaged_plan_is_set_aside(store: Store) -> None:
-    for i, text in enumerate(('{"cells": [', "{}", "[]", '{"cells": [{"cell": {}, "seeds": []}]}', "[" * 10**5)):
+    for i, text in enumerate(('{"setups": [', "{}", "[]", '{"setups": [{"setup": {}, "seeds": []}]}', "[" * 10**5)):
         (store.folder / "_plans" / f"{'0' * 16}.{disk.digest(text.encode())}.json").write_text(text)
         assert store.plans() == []
         assert "not a readable plan" in store.notices[i]

@@ -165,18 +165,6 @@ def test_curves_and_tables_have_the_same_median(filled: Fill) -> None:
     assert np.isnan(series.y).all()  # the median would mix a number with nothing
 
 
-def test_what_older_runs_did_not_store_is_taken_from_newer_ones(filled: Fill) -> None:
-    old = dataclasses.replace(SETTING, median=None, noise=None)
-    for first, second in ((old, SETTING), (SETTING, old)):
-        bench = "x" if first is old else "y"
-        store = filled(
-            {make_setup(m, bench=bench, setting=s): [make_run(0, [2.0])] for m, s in {"a": first, "b": second}.items()}
-        )
-    settings = load_all(store).settings
-    assert settings["median"].tolist() == [10.0, 10.0]
-    assert settings["noise"].tolist() == [0.5, 0.5]
-
-
 def test_several_stores_are_one_and_a_run_in_two_counts_once(filled: Fill, tmp_path: Path) -> None:
     first = filled({make_setup("a"): [make_run(0, [1.0]), make_run(1, [2.0])]})
     second = Store.create(tmp_path / "second")

@@ -66,11 +66,6 @@ def test_what_follows_from_the_benchmark_is_not_in_the_identity() -> None:
     assert make_setup(setting=dataclasses.replace(SETTING, oracle=None)).id == make_setup().id
 
 
-def test_the_identity_of_a_setup_of_schema_2_is_what_it_was() -> None:
-    """Otherwise its files would be taken for damaged ones: their names say whose they are."""
-    assert make_setup(schema=2).id == "611791b4ba3de9d9"
-
-
 def test_a_setup_survives_json() -> None:
     setup = make_setup(parameters=(("a", 1), ("b", "x"), ("c", True)))
     assert Setup.from_json(json.loads(json.dumps(setup.to_json()))) == setup
@@ -102,11 +97,7 @@ def test_runs_that_train_what_violates_a_constraint_have_a_protocol_of_their_own
     assert make_setup(train_infeasible=True).protocol == "3 evaluations on 1 worker, infeasible ones trained"
 
 
-def test_setups_with_one_objective_are_written_as_before_there_were_several() -> None:
-    """Otherwise the hashes of the contents of all stores would be others."""
-    facts = make_setup().to_json()
-    assert "objectives" not in facts
-    assert {"scales", "front"}.isdisjoint(facts["setting"])
+def test_a_setup_of_several_objectives_survives_json() -> None:
     setting = dataclasses.replace(SETTING, scales=(("valid-error@1", "%", False, False), ("time", "s", False, True)))
     several = make_setup(objectives=("valid-error@1", "time"), setting=setting)
     assert Setup.from_json(json.loads(json.dumps(several.to_json()))) == several

@@ -76,7 +76,7 @@ def read(folder: Path) -> Read:
         if path.name == "0-schema.parquet":
             continue
         table = parquet.read_table(path)
-        cell = json.loads(table.schema.metadata[b"nasbench"])["cell"]
+        cell = json.loads(table.schema.metadata[b"nasbench"])["setup"]
         table = table.drop_columns([name for name in UNREAD if name in table.column_names])
         setting = cell["setting"]
         for row in table.to_pylist():
