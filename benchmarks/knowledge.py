@@ -48,7 +48,7 @@ class _OfATask:
 
 
 class Experts(_OfATask):
-    """Simulated experts, who know the task itself. Only methods that say so may ask them (`Method.asks_experts`)."""
+    """Simulated experts, who know the task itself. Only methods that say so may ask them (`Needs.experts`)."""
 
     def belief(self, expert: str, rng: Generator) -> Configuration:
         """The configuration that a simulated expert believes in, drawn uniformly from its range in `EXPERTS`.

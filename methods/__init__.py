@@ -1,6 +1,19 @@
 """Searchers: propose a configuration, learn from its evaluation."""
 
-from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem, Proposal
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Logged, LongSearch, Method
+from nasbench.methods.problem import Observation, Problem, Proposal
 from nasbench.methods.spec import MethodSpec
 
-__all__ = ["METHODS", "Logged", "Method", "MethodSpec", "Observation", "Problem", "Proposal"]
+__all__ = [
+    "METHODS",
+    "About",
+    "Logged",
+    "LongSearch",
+    "Method",
+    "MethodSpec",
+    "Needs",
+    "Observation",
+    "Problem",
+    "Proposal",
+]

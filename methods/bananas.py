@@ -23,7 +23,9 @@ from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, Space
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.about import About
+from nasbench.methods.contract import METHODS, Method
+from nasbench.methods.problem import Observation, Problem, Rank
 
 Array = NDArray[np.float64]
 
@@ -51,14 +53,16 @@ class Bananas(Method):
         encoding: path or values.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    source = (
-        "C. White, W. Neiswanger and Y. Savani. BANANAS: Bayesian Optimization with Neural Architectures for Neural "
-        "Architecture Search. AAAI 2021."
+    about = About(
+        repeatable=Repeatable.SAME_KERNELS,
+        source=(
+            "C. White, W. Neiswanger and Y. Savani. BANANAS: Bayesian Optimization with Neural Architectures for "
+            "Neural Architecture Search. AAAI 2021."
+        ),
+        version=4,
+        tuned_on=("nas-bench-101",),
+        seconds=0.05,
     )
-    version = 4
-    tuned_on = ("nas-bench-101",)
-    seconds = 0.05
 
     def __init__(
         self,

@@ -13,8 +13,9 @@ from nasbench.benchmarks.constraints import JOIN
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
 from nasbench.benchmarks.spaces.hyperparameters import belongs, values_text
-from nasbench.methods.contract import Problem
+from nasbench.methods.about import Options
 from nasbench.methods.mixed import Mixed, truncated_normal
+from nasbench.methods.problem import Problem
 
 SPREAD = 0.25
 """Standard deviation around a believed value of an ordered hyper-parameter, as a share of its range (PriorBand)."""
@@ -66,12 +67,6 @@ class Belief:
             mode[place] = _coordinate(flat.hyperparameters[place], value)
         return cls(flat, tuple(mode))
 
-    @staticmethod
-    def misfit(text: str, problem: Problem) -> str:
-        """The reason why a problem has no such expert, as the end of the sentence "it …"; empty if it has one."""
-        lacks = text in EXPERTS and problem.experts is None
-        return f"simulates an expert from a table for prior={text}, and that benchmark is none" if lacks else ""
-
     def draw(self, rng: Generator, kept: float = 0.0) -> Configuration:
         """A configuration drawn from the distribution.
 
@@ -121,3 +116,10 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def lacks_expert(problem: Problem, options: Options) -> str:
+    """The reason why a problem has no expert for the option `prior` (`Needs.unless`); empty if it has one."""
+    prior = str(options.get("prior", ""))
+    lacks = prior in EXPERTS and problem.experts is None
+    return f"simulates an expert from a table for prior={prior}, and that benchmark is none" if lacks else ""

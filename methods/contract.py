@@ -2,228 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
-import numpy as np
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
-from nasbench.base.fronts import losses
-from nasbench.base.metrics import Metric, Values
 from nasbench.base.registry import Registry
-from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import abilities
-from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
-from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
-from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.knowledge import Experts, Knowledge
-from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Space
-from nasbench.benchmarks.spaces.views import missing
-from nasbench.methods.facts import check_facts
-from nasbench.methods.refusals import Refusals
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The search problem of a method: the space, the objectives, and the constraints."""
-
-    space: Space
-    """The configurations that the method may propose."""
-    objectives: tuple[Metric, ...]
-    """The metrics to optimise, one to three; an evaluation lists them first. A single one is minimised; among several,
-    some may be maximised, and `losses` gives all of them as losses."""
-    constraints: Bounds = NO_BOUNDS
-    """The bounds that a feasible configuration satisfies; empty if the problem is unconstrained."""
-    known: Callable[[str, Configuration], float] | None = None
-    """(metric, configuration) → value of a cheap metric (`Metric.cheap`) without an evaluation; None if the benchmark
-    has no such metric. Each call adds the metric's `Metric.seconds` to the run's clock."""
-    state: Path | None = None
-    """A file for this run alone. A method whose asks take minutes may save its progress there and continue from it
-    after an interruption. None if the run leaves no files behind."""
-    fidelity: Fidelity | None = None
-    """The levels up to which a configuration may be trained; None if every evaluation is a full training."""
-    told: Mapping[str, Metric] = field(default_factory=dict)
-    """The metrics that observations contain, by name, objectives first. Metrics of a test split are absent. By default:
-    the metrics of the objectives and the constraints."""
-    knowledge: Knowledge | None = None
-    """What is known beforehand of other tasks on the same space; None unless the benchmark is a table."""
-    experts: Experts | None = None
-    """Simulated experts of the task itself; None unless the benchmark is a table, and the method `asks_experts`."""
-    refusals: Refusals | None = None
-    """What the run refuses to train, which uses none of its budget of evaluations; None if it evaluates everything, as
-    on tables."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "constraints", Bounds.of(self.constraints))
-        if not self.told:
-            metrics = (*self.objectives, *(bound.metric for bound in self.constraints))
-            object.__setattr__(self, "told", {metric.name: metric for metric in metrics})
-
-    @property
-    def objective(self) -> Metric:
-        """The metric to minimise, for methods that serve one objective."""
-        return self.objectives[0]
-
-    @property
-    def several(self) -> bool:
-        """Whether there are several objectives."""
-        return len(self.objectives) > 1
-
-    def losses(self, observation: Observation) -> Losses:
-        """The observed objectives as losses, by which several objectives are compared; infinite unless it is ok.
-
-        Lower is better: the sign of a maximised metric is changed, and a metric on a log scale (`Metric.log`) is given
-        by its logarithm.
-        """
-        if observation.evaluation.status != "ok":
-            return (math.inf,) * len(self.objectives)
-        metrics = observation.evaluation.metrics
-        values = np.array([metrics[objective.name] for objective in self.objectives])
-        return tuple(losses(values, [metric.scale for metric in self.objectives]).tolist())
-
-    @property
-    def known_bounds(self) -> Bounds:
-        """The constraints whose metric is known without an evaluation."""
-        return NO_BOUNDS if self.known is None else self.constraints.known
-
-    @property
-    def learnt_bounds(self) -> Bounds:
-        """The constraints whose metric is known only from an evaluation."""
-        return self.constraints if self.known is None else self.constraints.learnt
-
-    def allows(self, configuration: Configuration) -> bool:
-        """Whether the configuration satisfies every constraint that is known without an evaluation."""
-        known = self.known
-        return known is None or all(b.holds(known(b.metric.name, configuration)) for b in self.known_bounds)
-
-    def sample(self, rng: Generator) -> Configuration:
-        """A random configuration of the space, one that the run does not refuse if many draws give any."""
-        return self.accepted(lambda: self.space.sample(rng))
-
-    def accepted(self, draw: Callable[[], T], of: Callable[[T], Configuration] = lambda drawn: drawn) -> T:
-        """The first of many draws that the run does not refuse, or the last of them; one draw if it refuses nothing.
-
-        Args:
-            of: the configuration of a draw, where it is something else.
-        """
-        return draw() if self.refusals is None else self.refusals.first(draw, of)
-
-    def known_violation(self, configuration: Configuration) -> float:
-        """The sum of the violations of the constraints that are known without an evaluation."""
-        known = self.known
-        if known is None:
-            return 0.0
-        return math.fsum(b.violation(known(b.metric.name, configuration)) for b in self.known_bounds)
-
-    @cached_property
-    def flat(self) -> Flat:
-        """The flat view of the space, for methods that need `AsFlat`; the same object during the whole run.
-
-        Raises UsageError if the space has no flat view.
-        """
-        if not isinstance(self.space, AsFlat):
-            raise UsageError("this space is no list of hyper-parameters")
-        return self.space.as_flat()
-
-    @classmethod
-    def of(
-        cls,
-        benchmark: Benchmark,
-        constraints: Bounds = NO_BOUNDS,
-        state: Path | None = None,
-        objectives: tuple[Metric, ...] = (),
-    ) -> Problem:
-        """The problem of a benchmark under constraints; the metrics of a test split are left out.
-
-        Args:
-            objectives: several metrics of the benchmark; by default its own objective.
-        """
-        objectives = objectives or (benchmark.objective,)
-        told = {metric.name: metric for metric in (*objectives, *benchmark.metrics) if not metric.held_out}
-
-        def known(metric: str, configuration: Configuration) -> float:
-            if metric not in told:  # also if a third party's benchmark would answer
-                abilities.named(benchmark, metric)
-                raise UsageError(f"{metric} of {benchmark.name} is measured on a test split: no method is told it")
-            return abilities.known(benchmark, metric, configuration)
-
-        beforehand = Knowledge.of(benchmark, constraints), Experts.of(benchmark, constraints)
-        return cls(benchmark.space, objectives, constraints, known, state, benchmark.fidelity, told, *beforehand)
-
-
-Losses: TypeAlias = tuple[float, ...]
-"""One number per objective; lower is better."""
-
-Rank: TypeAlias = tuple[float, float]
-"""(sum of the violations of all constraints, objective), compared in this order; smaller is better."""
-
-
-class Proposal(NamedTuple):
-    """A configuration to train up to a level of the fidelity, either from scratch or by continuing a trial."""
-
-    configuration: Configuration
-    """The configuration; when a trial is continued, the configuration of that trial."""
-    level: Level
-    """One of the problem's `fidelity.levels`; when a trial is continued, a higher level than it has reached."""
-    continues: int | None = None
-    """The trial to continue (`Observation.trial`); only the additional training costs. None starts a new trial."""
-
-    @classmethod
-    def of(cls, asked: Configuration | Proposal, highest: Level) -> Proposal:
-        """The answer of `ask` as a proposal: a bare configuration is trained up to the highest level."""
-        return asked if isinstance(asked, Proposal) else cls(asked, highest)
-
-
-class Observation(NamedTuple):
-    """A proposed configuration with its evaluation."""
-
-    configuration: Configuration
-    """The configuration, as `ask` returned it."""
-    evaluation: Evaluation
-    """The metrics by name, objectives first, and the cost. The metrics are exactly those of `Problem.told` (NaN if
-    unknown): a method never sees the metrics of a test split."""
-    feasible: bool
-    """True if the evaluation is ok and the observed values satisfy every constraint."""
-    level: Level = WHOLE
-    """The level of the fidelity up to which the configuration was trained; empty if the problem has no fidelity."""
-    trial: int = 0
-    """Number of the training, from 0: the number of the ask that began it."""
-
-    @property
-    def objective(self) -> float:
-        """The observed objective, to be minimised; NaN unless the evaluation is ok."""
-        metrics = self.evaluation.metrics
-        return metrics.row[0] if type(metrics) is Values else next(iter(metrics.values()))
-
-    @property
-    def curve(self) -> tuple[float, ...] | None:
-        """The learning curve: the objective at each value of the fidelity's first axis, up to `level`.
-
-        None if the benchmark does not record it, if each level is a separate training, or if the evaluation is not ok.
-        """
-        return self.evaluation.curve
-
-    def rank(self, constraints: Bounds) -> Rank:
-        """A key that orders observations by violation (0 if feasible), then by objective; failed ones come last.
-
-        A configuration that was refused before training is ordered by the violations that are known without it.
-        """
-        evaluation = self.evaluation
-        if evaluation.status == "failed":
-            return math.inf, math.inf
-        metrics = evaluation.metrics
-        if evaluation.status == "infeasible":
-            known = Bounds(bound for bound in constraints if not math.isnan(metrics[bound.metric.name]))
-            return known.violation(metrics) or math.inf, math.inf
-        return constraints.violation(metrics), self.objective
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.methods.about import FORMER, About, Needs
+from nasbench.methods.problem import Observation, Problem, Proposal
 
 
 class Logged(NamedTuple):
@@ -266,49 +55,10 @@ class Method(ABC):
     classes.
     """
 
-    source: ClassVar[str] = ""
-    """The publication of the method: authors, title, venue and year."""
-
-    version: ClassVar[int] = 1
-    """Part of a run's identity. Raise it when a change makes the method propose differently."""
-
-    tuned_on: ClassVar[tuple[str, ...]] = ()
-    """Search spaces (`Benchmark.search_space`) on whose results a default or a rule of this method was chosen; empty
-    for defaults of a publication. Reports call verdicts on these spaces in sample."""
-
-    asks_experts: ClassVar[bool] = False
-    """Whether the method may ask simulated experts (`Problem.experts`), who know the best of the task itself. It asks
-    them only where the user's value of an option says so, such as `prior=good`."""
-
-    repeatable: ClassVar[Repeatable] = Repeatable.ANY_PROCESSOR
-    """The machines on which the same seed gives the same proposals; `nasbench check` tests it."""
-
-    seconds: ClassVar[float] = 0.0
-    """Estimated CPU seconds of one ask and tell, averaged over a run of 200 evaluations; for the cost of a suite."""
-
-    shortened_by: ClassVar[tuple[str, ...]] = ()
-    """Options, whole numbers, by which the first ask takes less time if all fall together (`beginning`)."""
-
-    method_option: ClassVar[str] = ""
-    """Name of the option that names another method, by which this one searches; empty if there is none. What holds of
-    that method (`version`, `tuned_on`, `repeatable`) then holds of this one, too."""
-
-    unpaid: float = 0.0
-    """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
-    to the run's clock and sets this to 0."""
-
-    serves_several: ClassVar[bool] = False
-    """Whether the method serves several objectives: it then optimises all of `Problem.objectives`."""
-
-    learns_from_all: ClassVar[bool] = False
-    """Whether the method may be told evaluations that it did not ask for, before its first ask; it then begins to use
-    its model as if it had asked for them. `parego` and `warm-start` search by such methods."""
-
-    needs: ClassVar[tuple[type, ...]] = ()
-    """The views that the space must have, as protocols of `spaces.views` (`AsFlat`, `AsGraph`, …)."""
-
-    needs_fidelity: ClassVar[bool] = False
-    """Whether the method chooses how long to train, and so needs a benchmark with a fidelity."""
+    about: ClassVar[About] = About()
+    """What the method states of itself."""
+    needs: ClassVar[Needs] = Needs()
+    """What it needs of a problem."""
 
     @abstractmethod
     def __init__(self, problem: Problem, rng: Generator) -> None: ...
@@ -325,31 +75,9 @@ class Method(ABC):
         """Learns from a finished evaluation of an earlier `ask`."""
 
     @property
-    def beginning(self) -> float:
-        """Estimated CPU seconds that the first ask takes in addition to `seconds`, for example to train a supernet."""
-        return 0.0
-
-    @property
     def log(self) -> Sequence[Logged]:
         """Numbers about the search, read when the run is over and stored with it; empty by default."""
         return ()
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        """Number of random configurations before the method uses its observations; 0 if it uses them at once.
-
-        The value of the option `initial`, if there is one. A run whose budget is not larger shows nothing of the
-        method, and the user is told so.
-
-        Args:
-            options: every option with its value.
-        """
-        return int(options.get("initial", 0))
-
-    @classmethod
-    def form(cls, problem: Problem) -> type[Method]:
-        """The class that solves a problem: this one, unless the method has another for several objectives."""
-        return cls
 
     @classmethod  # noqa: B027 (most methods have nothing to import)
     def make_ready(cls) -> None:
@@ -358,25 +86,32 @@ class Method(ABC):
         Called before the first run of a process, so that this time belongs to no run.
         """
 
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        """The reason why this method cannot solve the problem, as the end of the sentence "it …"; empty if it can.
 
-        Args:
-            problem: a problem on the benchmark in question.
-            options: every option with its value.
-        """
-        if cls.needs_fidelity and problem.fidelity is None:
-            return "chooses how long to train, and that benchmark has one fidelity only"
-        names = missing(problem.space, cls.needs)
-        return f"needs a {' and a '.join(names)}" if names else ""
+class LongSearch(Method):
+    """A method whose first ask takes minutes, such as one that trains a supernet."""
+
+    unpaid: float = 0.0
+    """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
+    to the run's clock and sets this to 0."""
+
+    @property
+    @abstractmethod
+    def beginning(self) -> float:
+        """Estimated CPU seconds that the first ask takes in addition to `About.seconds`."""
 
 
 def _is_method(item: object) -> bool:
-    """Whether an object is a class of methods. Raises UsageError if `check_facts` does."""
+    """Whether an object is a class of methods. Raises UsageError if its facts are where nobody reads them."""
     if not (isinstance(item, type) and issubclass(item, Method)):
         return False
-    check_facts(item)
+    for name, kind in (("about", About), ("needs", Needs)):
+        if not isinstance(getattr(item, name), kind):
+            raise UsageError(f"{name} of {item.__name__} must be {kind.__name__}(…), not {getattr(item, name)!r}")
+    if stray := sorted({*FORMER} & {name for owner in item.__mro__ for name in vars(owner)}):
+        raise UsageError(
+            f"{', '.join(stray)} of {item.__name__}: a method states its facts as `about = About(…)` and "
+            "`needs = Needs(…)` (docs/plugins.md)"
+        )
     return True
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.methods.contract import Losses
+from nasbench.methods.problem import Losses
 
 Array: TypeAlias = NDArray[np.float64]
 Place: TypeAlias = tuple[float, float, float]

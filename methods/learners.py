@@ -20,8 +20,8 @@ def learner(name: str, asker: str) -> type[Method]:
         if name in METHODS.broken:
             raise
         method = None
-    if method is None or not method.learns_from_all:
-        able = ", ".join(each for each in sorted(METHODS.names()) if METHODS.get(each).learns_from_all)
+    if method is None or not method.about.learns_from_all:
+        able = ", ".join(each for each in sorted(METHODS.names()) if METHODS.get(each).about.learns_from_all)
         why = "is no method" if method is None else "learns from its own proposals only"
         raise UsageError(f"{asker} cannot search by {name}, which {why}; allowed: {able}")
     return method

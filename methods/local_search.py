@@ -9,8 +9,10 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError, check_least
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.dominance import dominates
+from nasbench.methods.problem import Losses, Observation, Problem, Rank
 
 _MOST_DRAWS = 50  # consecutive draws without a new configuration before the search gives up
 _MOST_MUTANTS = 100  # mutants of one configuration if the space is not finite
@@ -36,9 +38,13 @@ class LocalSearch(Method):
         initial: random configurations from which each start chooses the best, at least 1.
     """
 
-    version = 3
-    serves_several = True
-    source = "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
+    about = About(
+        version=3,
+        source=(
+            "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
+        ),
+    )
+    needs = Needs(several=True)
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         check_least("initial", initial, 1)
@@ -51,6 +57,10 @@ class LocalSearch(Method):
         """The best observation since the last start."""
         self._around: Iterator[Configuration] = iter(())
         """The neighbours of the best configuration that have not been asked for."""
+
+    def __new__(cls, problem: Problem, rng: Generator, **options: int) -> LocalSearch:
+        kind: type[LocalSearch] = ParetoLocalSearch if problem.several else cls
+        return super().__new__(kind)
 
     def ask(self) -> Configuration:
         chosen = self._next()
@@ -67,10 +77,6 @@ class LocalSearch(Method):
         if rank[0] < math.inf and (self._best is None or rank < self._best[0]):
             self._best = rank, observation.configuration
             self._around = self._neighbours(observation.configuration)
-
-    @classmethod
-    def form(cls, problem: Problem) -> type[Method]:
-        return ParetoLocalSearch if problem.several else cls
 
     def _answered(self, configuration: Configuration) -> None:
         if configuration in self._pending:  # not what was drawn meanwhile

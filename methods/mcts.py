@@ -13,8 +13,10 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import AsSequence, Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem, Rank
 
 
 @METHODS.register("mcts")
@@ -38,15 +40,17 @@ class Mcts(Method):
             neighbouring values share observations.
     """
 
-    source = (
-        "L. Kocsis and C. Szepesvári. Bandit Based Monte-Carlo Planning. ECML 2006. On spaces of architectures: R. "
-        "Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
-        "architecture search. NeurIPS 2019."
+    about = About(
+        source=(
+            "L. Kocsis and C. Szepesvári. Bandit Based Monte-Carlo Planning. ECML 2006. On spaces of "
+            "architectures: R. Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular "
+            "and programmable architecture search. NeurIPS 2019."
+        ),
+        version=3,
+        tuned_on=("ec-nas", "nas-bench-101", "nas-bench-graph", "sk-forest", "sk-svm"),
+        seconds=3e-5,
     )
-    version = 3
-    tuned_on = ("ec-nas", "nas-bench-101", "nas-bench-graph", "sk-forest", "sk-svm")
-    needs = (AsSequence,)
-    seconds = 3e-5
+    needs = Needs(views=(AsSequence,))
 
     def __init__(self, problem: Problem, rng: Generator, *, exploration: float = 0.33, bisection: bool = False) -> None:
         if not 0 <= exploration < math.inf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,10 @@ from numpy.random import Generator
 from nasbench.base.errors import check_least
 from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.learners import learner
+from nasbench.methods.problem import Losses, Observation, Problem, Proposal
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe import CTPE
 
@@ -21,6 +23,13 @@ _RHO = 0.05  # weight of the sum in the augmented Tchebycheff function (the pape
 _STEPS = {1: 1, 2: 10, 3: 4}
 """Number of objectives → steps of the lattice of weights: 11 weight vectors for two, 15 for three (the paper, s)."""
 _SCALAR = Metric("scalarised", "", description="augmented Tchebycheff function of the objectives")
+
+
+def _unfit(problem: Problem, options: Options) -> str:
+    by = str(options["by"])
+    learner(by, "parego")  # refuses a method that does not learn from all
+    reason = MethodSpec(by).misfit(_scalarised(problem))
+    return f"searches by {by}, which {reason}" if reason else ""
 
 
 @METHODS.register("parego")
@@ -37,13 +46,16 @@ class ParEGO(Method):
         initial: random configurations at first, at least 1; if `by` needs more, it draws the rest.
     """
 
-    source = (
-        "J. Knowles. ParEGO: A Hybrid Algorithm with On-Line Landscape Approximation for Expensive Multiobjective "
-        "Optimization Problems. IEEE Transactions on Evolutionary Computation 10(1), 2006."
+    about = About(
+        source=(
+            "J. Knowles. ParEGO: A Hybrid Algorithm with On-Line Landscape Approximation for Expensive "
+            "Multiobjective Optimization Problems. IEEE Transactions on Evolutionary Computation 10(1), 2006."
+        ),
+        by="by",
+        initial=lambda options: max(int(options["initial"]), MethodSpec(str(options["by"])).initial),
+        seconds=3e-3,
     )
-    method_option = "by"
-    seconds = 3e-3
-    serves_several = True
+    needs = Needs(several=True, unless=_unfit)
 
     def __init__(self, problem: Problem, rng: Generator, *, by: str = "c-tpe", initial: int = 10) -> None:
         check_least("initial", initial, 1)
@@ -52,17 +64,6 @@ class ParEGO(Method):
         self._told: list[Observation] = []
         self._asked = 0
         self._by(self._inner, np.random.default_rng(0))  # checks that it fits
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        by = str(options["by"])
-        learner(by, "parego")  # refuses a method that does not learn from all
-        reason = MethodSpec(by).misfit(_scalarised(problem))
-        return f"searches by {by}, which {reason}" if reason else super().misfit(problem, options)
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        return max(int(options["initial"]), MethodSpec(str(options["by"])).initial)
 
     @classmethod
     def make_ready(cls) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import Observation
+from nasbench.methods.problem import Observation
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,8 +10,10 @@ from numpy.random import Generator
 
 from nasbench.base.errors import check_range
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.dominance import places
+from nasbench.methods.problem import Losses, Observation, Problem, Rank
 
 _MOST = 1_000_000
 
@@ -45,11 +46,14 @@ class RegularizedEvolution(Method):
         tournament: members drawn for each tournament, at least 1.
     """
 
-    source = (
-        "E. Real, A. Aggarwal, Y. Huang and Q. V. Le. Regularized Evolution for Image Classifier Architecture Search. "
-        "AAAI 2019."
+    about = About(
+        source=(
+            "E. Real, A. Aggarwal, Y. Huang and Q. V. Le. Regularized Evolution for Image Classifier Architecture "
+            "Search. AAAI 2019."
+        ),
+        initial=lambda options: int(options["population"]),
     )
-    serves_several = True
+    needs = Needs(several=True)
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
         for name, value in (("population", population), ("tournament", tournament)):
@@ -58,10 +62,6 @@ class RegularizedEvolution(Method):
         self._initial, self._tournament = population, tournament
         self._members: deque[_Member] = deque(maxlen=population)
         self._problem = problem
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        return int(options["population"])
 
     def ask(self) -> Configuration:
         if self._initial > 0 or not self._members:

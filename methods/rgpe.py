@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,10 @@ from nasbench.base.errors import check_range
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.mixed import Mixed, Rows
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     from nasbench.methods.surrogates.rows import RowProcess
@@ -26,6 +28,11 @@ _DRAWS = 256  # from each posterior, to weigh the processes
 _FEWEST = 3  # observations before processes are weighed, and before the task has a process of its own
 _DILUTION = 0.95  # quantile of the own losses, above whose value the median loss of another task discards it
 _PARENTS = 5  # best observations, whose mutants are half of the candidates
+
+
+def _alone(problem: Problem, options: Options) -> str:
+    has_others = problem.knowledge is not None and problem.knowledge.tasks
+    return "" if has_others else "learns from other tables on the same space, and there is none"
 
 
 @METHODS.register("rgpe")
@@ -44,13 +51,16 @@ class RGPE(Method):
         candidates: configurations compared per ask: half of them random, half mutants of the five best; at least 2.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    source = (
-        "M. Feurer, B. Letham, F. Hutter and E. Bakshy. Practical Transfer Learning for Bayesian Optimization. 2018."
+    about = About(
+        repeatable=Repeatable.SAME_KERNELS,
+        source=(
+            "M. Feurer, B. Letham, F. Hutter and E. Bakshy. Practical Transfer Learning for Bayesian Optimization. "
+            "2018."
+        ),
+        version=2,
+        seconds=0.05,
     )
-    needs = (AsFlat,)
-    version = 2
-    seconds = 0.05
+    needs = Needs(views=(AsFlat,), knowledge=True, unless=_alone)
 
     def __init__(self, problem: Problem, rng: Generator, *, known: int = 50, candidates: int = 500) -> None:
         check_range("known", known, _FEWEST)
@@ -61,12 +71,6 @@ class RGPE(Method):
         self._bounds: dict[Bound, RowProcess] = {}
         self._told: list[Observation] = []
         self._asked: set[Configuration] = set()
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        if problem.knowledge is None or not problem.knowledge.tasks:
-            return "learns from other tables on the same space, and there is none"
-        return super().misfit(problem, options)
 
     @classmethod
     def make_ready(cls) -> None:

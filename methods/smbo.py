@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, check_choice, check_range
 from nasbench.benchmarks.spaces import Configuration, Hashed
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About
+from nasbench.methods.contract import METHODS, Method
+from nasbench.methods.problem import Observation, Problem
 
 Array = NDArray[np.float64]
 
@@ -36,14 +38,16 @@ class Smbo(Method):
         pending: ignored, or bad: a pending evaluation counts as the worst of the observations until it is told.
     """
 
-    source = (
-        "R. Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
-        "architecture search. NeurIPS 2019. Section 7.2."
+    about = About(
+        source=(
+            "R. Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
+            "architecture search. NeurIPS 2019. Section 7.2."
+        ),
+        version=3,
+        tuned_on=("nas-bench-101",),
+        learns_from_all=True,
+        seconds=1.5e-4,
     )
-    version = 3
-    tuned_on = ("nas-bench-101",)
-    learns_from_all = True
-    seconds = 1.5e-4
 
     def __init__(
         self,

@@ -14,7 +14,8 @@ from nasbench.base.foreign import Broken, foreign
 from nasbench.base.options import Spec, Value, option_defaults
 from nasbench.base.registry import Registry
 from nasbench.base.repeatability import Repeatable
-from nasbench.methods.contract import METHODS, Method, Problem
+from nasbench.methods.contract import METHODS, Method
+from nasbench.methods.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ class MethodSpec(Spec):
 
     @property
     def initial(self) -> int:
-        """Number of random configurations before the method uses its observations (`Method.initial_phase`)."""
+        """Number of random configurations before the method uses its observations (`About.initial`)."""
         try:
             with self._guarded():
-                return self.method.initial_phase(self.values())
+                return self.method.about.initial(self.values())
         except Broken as error:
             raise UsageError(f"{self.name} fails when asked for its initial phase: {error}") from None
 
@@ -48,18 +49,18 @@ class MethodSpec(Spec):
 
     @property
     def version(self) -> int:
-        """`Method.version`, with that of the method by which it searches."""
-        return sum(method.version for method in self.classes)
+        """`About.version`, with that of the method by which it searches."""
+        return sum(method.about.version for method in self.classes)
 
     @property
     def tuned_on(self) -> tuple[str, ...]:
-        """`Method.tuned_on`, with that of the method by which it searches."""
-        return tuple(sorted({space for method in self.classes for space in method.tuned_on}))
+        """`About.tuned_on`, with that of the method by which it searches."""
+        return tuple(sorted({space for method in self.classes for space in method.about.tuned_on}))
 
     @property
     def repeatable(self) -> Repeatable:
-        """`Method.repeatable`, or that of the method by which it searches if that is narrower."""
-        return reduce(Repeatable.both, (method.repeatable for method in self.classes))
+        """`About.repeatable`, or that of the method by which it searches if that is narrower."""
+        return reduce(Repeatable.both, (method.about.repeatable for method in self.classes))
 
     @property
     def classes(self) -> list[type[Method]]:
@@ -68,8 +69,8 @@ class MethodSpec(Spec):
 
     @property
     def _inner(self) -> list[str]:
-        """The name of the method by which it searches (`Method.method_option`), if there is one."""
-        option = self.method.method_option
+        """The name of the method by which it searches (`About.by`), if there is one."""
+        option = self.method.about.by
         return [str(self.values()[option])] if option else []
 
     @property
@@ -81,18 +82,22 @@ class MethodSpec(Spec):
         """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""
         if reason := self.misfit(problem):
             raise UsageError(f"{self.name} cannot search here: it {reason}")
-        if not self.method.asks_experts:
-            problem = replace(problem, experts=None)
-        return self.method.form(problem)(problem, rng, **dict(self.options))
+        needs = self.method.needs
+        problem = replace(
+            problem,
+            knowledge=problem.knowledge if needs.knowledge else None,
+            experts=problem.experts if needs.experts else None,
+        )
+        return self.method(problem, rng, **dict(self.options))
 
     def misfit(self, problem: Problem) -> str:
         """The reason why the method cannot solve the problem, as the end of the sentence "it …"; empty if it can."""
-        if problem.several and not self.method.serves_several:
-            those = ", ".join(name for name in METHODS.names() if METHODS.get(name).serves_several)
+        if problem.several and not self.method.needs.several:
+            those = ", ".join(name for name in METHODS.names() if METHODS.get(name).needs.several)
             return f"serves one objective, and here are {len(problem.objectives)}; these serve several: {those}"
         try:
             with self._guarded():
-                return self.method.misfit(problem, self.values())
+                return self.method.needs.misfit(problem, self.values())
         except Broken as error:
             return f"fails when asked whether it fits: {error}"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import replace
 
 from numpy.random import Generator
@@ -14,13 +13,31 @@ from nasbench.base.metrics import Metric
 from nasbench.benchmarks.contract import WHOLE
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.learners import learner
+from nasbench.methods.problem import Observation, Problem, Proposal
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe.tpe import CTPE
 
 _OTHER_TASKS = "tasks"
 _MOST_MUTANTS = 50  # per configuration of a beginning, until one is new
+
+
+def _unfit(problem: Problem, options: Options) -> str:
+    begins = str(options["knowledge"])
+    if begins in (*EXPERTS, _OTHER_TASKS):
+        if problem.knowledge is None:
+            return "begins with what is known of a table, and that benchmark is none"
+        if begins == _OTHER_TASKS and not problem.knowledge.tasks:
+            return "begins with the results of other tables on the same space, and there is none"
+    elif begins.removeprefix("-") not in (known := _known_at_once(problem)):
+        allowed = ", ".join((*EXPERTS, _OTHER_TASKS, *known))
+        return f"cannot begin with the knowledge {begins!r} there; allowed: {allowed}"
+    by = str(options["by"])
+    learner(by, "warm-start")  # refuses a method that does not learn from all
+    reason = MethodSpec(by).misfit(problem)
+    return f"continues with {by}, which {reason}" if reason else ""
 
 
 @METHODS.register("warm-start")
@@ -44,13 +61,16 @@ class WarmStart(Method):
         scored: random configurations that a metric scores, at least `size`.
     """
 
-    source = (
-        "Portfolio: M. Wistuba, N. Schilling and L. Schmidt-Thieme. Sequential Model-Free Hyperparameter Tuning. ICDM "
-        "2015. Experts after N. Mallik et al. PriorBand. NeurIPS 2023."
+    about = About(
+        source=(
+            "Portfolio: M. Wistuba, N. Schilling and L. Schmidt-Thieme. Sequential Model-Free Hyperparameter "
+            "Tuning. ICDM 2015. Experts after N. Mallik et al. PriorBand. NeurIPS 2023."
+        ),
+        by="by",
+        initial=lambda options: max(int(options["size"]), MethodSpec(str(options["by"])).initial),
+        seconds=CTPE.about.seconds,
     )
-    method_option = "by"
-    asks_experts = True
-    seconds = CTPE.seconds
+    needs = Needs(knowledge=True, experts=True, unless=_unfit)
 
     def __init__(
         self,
@@ -68,26 +88,6 @@ class WarmStart(Method):
         self._size, self._scored = size, scored
         self._method = learner(by, "warm-start")(replace(problem, experts=None), rng)
         self._beginning: deque[Configuration] | None = None
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        begins = str(options["knowledge"])
-        if begins in (*EXPERTS, _OTHER_TASKS):
-            if problem.knowledge is None:
-                return "begins with what is known of a table, and that benchmark is none"
-            if begins == _OTHER_TASKS and not problem.knowledge.tasks:
-                return "begins with the results of other tables on the same space, and there is none"
-        elif begins.removeprefix("-") not in (known := _known_at_once(problem)):
-            allowed = ", ".join((*EXPERTS, _OTHER_TASKS, *known))
-            return f"cannot begin with the knowledge {begins!r} there; allowed: {allowed}"
-        by = str(options["by"])
-        learner(by, "warm-start")  # refuses a method that does not learn from all
-        reason = MethodSpec(by).misfit(problem)
-        return f"continues with {by}, which {reason}" if reason else super().misfit(problem, options)
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        return max(int(options["size"]), MethodSpec(str(options["by"])).initial)
 
     @classmethod
     def make_ready(cls) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
@@ -13,9 +14,11 @@ from nasbench.base.errors import check_least
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.flat import Coordinate, differ, uniquely_named
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     from ax.api.client import Client
@@ -33,16 +36,18 @@ class AxNEI(Method):
         initial: Sobol points at first, at least 1.
     """
 
-    repeatable = Repeatable.SAME_MACHINE
-    source = (
-        "B. Letham, B. Karrer, G. Ottoni and E. Bakshy. Constrained Bayesian Optimization with Noisy Experiments. "
-        "Bayesian Analysis 14(2), 2019. Ax: E. Bakshy, L. Dworkin, B. Karrer, K. Kashin, B. Letham, A. Murthy and S. "
-        "Singh. AE: A domain-agnostic platform for adaptive experimentation. Workshop on Systems for ML at NeurIPS "
-        "2018."
+    about = About(
+        repeatable=Repeatable.SAME_MACHINE,
+        source=(
+            "B. Letham, B. Karrer, G. Ottoni and E. Bakshy. Constrained Bayesian Optimization with Noisy "
+            "Experiments. Bayesian Analysis 14(2), 2019. Ax: E. Bakshy, L. Dworkin, B. Karrer, K. Kashin, B. "
+            "Letham, A. Murthy and S. Singh. AE: A domain-agnostic platform for adaptive experimentation. Workshop "
+            "on Systems for ML at NeurIPS 2018."
+        ),
+        version=2,
+        seconds=12.0,
     )
-    needs = (AsFlat,)
-    version = 2
-    seconds = 12.0
+    needs = Needs(views=(AsFlat,))
     label = "ax-nei"
     """The name in messages."""
 
@@ -149,11 +154,14 @@ class AxNEHVI(AxNEI):
     Metrics of which ratios count (`Metric.log`) are minimised by their logarithm. Ax infers the reference point.
     """
 
-    source = (
-        "S. Daulton, M. Balandat and E. Bakshy. Parallel Bayesian Optimization of Multiple Noisy Objectives with "
-        "Expected Hypervolume Improvement. NeurIPS 2021."
+    about = replace(
+        AxNEI.about,
+        source=(
+            "S. Daulton, M. Balandat and E. Bakshy. Parallel Bayesian Optimization of Multiple Noisy Objectives "
+            "with Expected Hypervolume Improvement. NeurIPS 2021."
+        ),
     )
-    serves_several = True
+    needs = replace(AxNEI.needs, several=True)
     label = "ax-nehvi"
 
     @property

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
 from nasbench.base.textfile import opened
-from nasbench.methods.contract import METHODS, Problem
+from nasbench.methods.contract import METHODS
 from nasbench.methods.external.optuna_samplers import OptunaMethod, asked_arguments, suggested
 from nasbench.methods.external.requirements import require
+from nasbench.methods.problem import Problem
 
 if TYPE_CHECKING:
     import optuna
@@ -42,8 +44,7 @@ class OptunaHub(OptunaMethod):
         multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`.
     """
 
-    source = "No paper: each package of OptunaHub names its own."
-    seconds = 5e-3
+    about = replace(OptunaMethod.about, source="No paper: each package of OptunaHub names its own.", seconds=5e-3)
 
     def __init__(
         self,

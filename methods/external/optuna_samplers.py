@@ -11,7 +11,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
@@ -29,9 +29,11 @@ from nasbench.benchmarks.spaces import (
     Ordinal,
 )
 from nasbench.benchmarks.spaces.flat import differ, uniquely_named
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     import optuna
@@ -48,13 +50,15 @@ class OptunaMethod(Method):
     configuration takes its place.
     """
 
-    version = 2
-    repeatable = Repeatable.SAME_MACHINE
-    source = (
-        "T. Akiba, S. Sano, T. Yanase, T. Ohta and M. Koyama. Optuna: A Next-generation Hyperparameter Optimization "
-        "Framework. KDD 2019."
+    about = About(
+        version=2,
+        repeatable=Repeatable.SAME_MACHINE,
+        source=(
+            "T. Akiba, S. Sano, T. Yanase, T. Ohta and M. Koyama. Optuna: A Next-generation Hyperparameter "
+            "Optimization Framework. KDD 2019."
+        ),
     )
-    needs = (AsFlat,)
+    needs = Needs(views=(AsFlat,))
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         self._problem, self._seed = problem, int(rng.integers(2**32))
@@ -174,6 +178,20 @@ class _BuiltIn(OptunaMethod):
             super().constrain(trial, excesses)
 
 
+def _of_one(problem: Problem, options: Options) -> str:
+    if problem.several and options["sampler"] == "cmaes":
+        return "serves one objective with sampler=cmaes; sampler=tpe, gp, nsga2 and nsga3 serve several"
+    return ""
+
+
+def _startup(options: Options) -> int:
+    has = inspect.signature(_constructor(SAMPLERS[str(options["sampler"])])).parameters
+    for name, option in (("n_startup_trials", "initial"), ("population_size", "population")):
+        if name in has:
+            return int(options[option] or has[name].default or 0)
+    return 0
+
+
 @METHODS.register("optuna")
 class Optuna(_BuiltIn):
     """A sampler of Optuna: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
@@ -190,8 +208,8 @@ class Optuna(_BuiltIn):
         liar: false to ignore pending evaluations, if the sampler has `constant_liar`.
     """
 
-    seconds = 5e-3
-    serves_several = True
+    about = replace(_BuiltIn.about, initial=_startup, seconds=5e-3)
+    needs = replace(_BuiltIn.needs, several=True, unless=_of_one)
 
     def __init__(
         self,
@@ -213,20 +231,6 @@ class Optuna(_BuiltIn):
         if sampler == "cmaes" and names:
             raise UsageError(f"optuna:sampler=cmaes searches numbers only, and here {names[0]} is categorical")
 
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        if problem.several and options["sampler"] == "cmaes":
-            return "serves one objective with sampler=cmaes; sampler=tpe, gp, nsga2 and nsga3 serve several"
-        return super().misfit(problem, options)
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        has = inspect.signature(_constructor(SAMPLERS[str(options["sampler"])])).parameters
-        for name, option in (("n_startup_trials", "initial"), ("population_size", "population")):
-            if name in has:
-                return int(options[option] or has[name].default or 0)
-        return 0
-
 
 @METHODS.register("optuna-tpe")
 class OptunaTPE(_BuiltIn):
@@ -236,7 +240,7 @@ class OptunaTPE(_BuiltIn):
         initial: random configurations at first, at least 1.
     """
 
-    seconds = 2.5e-3
+    about = replace(_BuiltIn.about, seconds=2.5e-3)
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-tpe", "peers", "optuna")
@@ -252,20 +256,20 @@ class CNSGA2(_BuiltIn):
         population: members of a generation, at least 2.
     """
 
-    source = (
-        "K. Deb, A. Pratap, S. Agarwal and T. Meyarivan. A Fast and Elitist Multiobjective Genetic Algorithm: "
-        "NSGA-II. IEEE Transactions on Evolutionary Computation 6(2), 2002."
+    about = replace(
+        _BuiltIn.about,
+        source=(
+            "K. Deb, A. Pratap, S. Agarwal and T. Meyarivan. A Fast and Elitist Multiobjective Genetic Algorithm: "
+            "NSGA-II. IEEE Transactions on Evolutionary Computation 6(2), 2002."
+        ),
+        initial=lambda options: int(options["population"]),
+        seconds=4e-4,
     )
-    seconds = 4e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
         require("cnsga2", "peers", "optuna")
         check_least("population", population, 2)
         super().__init__(problem, rng, SAMPLERS["nsga2"], {"population_size": population})
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        return int(options["population"])
 
 
 @METHODS.register("nsga2")
@@ -275,7 +279,7 @@ class NSGA2(CNSGA2):
     Its population is that of `cnsga2`: eight members, as in the c-TPE paper. With one objective it is `cnsga2`.
     """
 
-    serves_several = True
+    needs = replace(CNSGA2.needs, several=True)
 
 
 @METHODS.register("motpe")
@@ -288,12 +292,15 @@ class MOTPE(OptunaTPE):
         initial: random configurations at first, at least 1.
     """
 
-    source = (
-        "Y. Ozaki, Y. Tanigaki, S. Watanabe and M. Onishi. Multiobjective Tree-Structured Parzen Estimator for "
-        "Computationally Expensive Optimization Problems. GECCO 2020."
+    about = replace(
+        OptunaTPE.about,
+        source=(
+            "Y. Ozaki, Y. Tanigaki, S. Watanabe and M. Onishi. Multiobjective Tree-Structured Parzen Estimator for "
+            "Computationally Expensive Optimization Problems. GECCO 2020."
+        ),
+        seconds=6e-3,
     )
-    seconds = 6e-3
-    serves_several = True
+    needs = replace(OptunaTPE.needs, several=True)
 
 
 @METHODS.register("optuna-gp")
@@ -306,8 +313,8 @@ class OptunaGP(_BuiltIn):
         initial: random configurations at first, at least 1.
     """
 
-    seconds = 0.23
-    serves_several = True
+    about = replace(_BuiltIn.about, seconds=0.23)
+    needs = replace(_BuiltIn.needs, several=True)
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-gp", "peers,gp", "optuna", "torch")

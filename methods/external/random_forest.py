@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from nasbench.base.errors import check_range
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
+from nasbench.methods.problem import Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement, probability
 
 
@@ -33,15 +35,17 @@ class RandomForestCEI(Method):
         trees: trees per forest.
     """
 
-    repeatable = Repeatable.SAME_MACHINE
-    source = (
-        "This project's, in place of Hypermapper: L. Nardi, D. Koeplinger and K. Olukotun. Practical Design Space "
-        "Exploration. MASCOTS 2019."
+    about = About(
+        repeatable=Repeatable.SAME_MACHINE,
+        source=(
+            "This project's, in place of Hypermapper: L. Nardi, D. Koeplinger and K. Olukotun. Practical Design "
+            "Space Exploration. MASCOTS 2019."
+        ),
+        version=2,
+        learns_from_all=True,
+        seconds=0.05,
     )
-    needs = (AsFlat,)
-    version = 2
-    learns_from_all = True
-    seconds = 0.05
+    needs = Needs(views=(AsFlat,))
 
     def __init__(
         self, problem: Problem, rng: Generator, *, initial: int = 10, candidates: int = 500, trees: int = 30

@@ -15,9 +15,11 @@ from nasbench.base.errors import check_range
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.flat import Coordinate
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     from smac import HyperparameterOptimizationFacade
@@ -44,13 +46,16 @@ class Smac(Method):
         retrain: proposals per fit of the forest, at least 1 (SMAC's default is 8).
     """
 
-    repeatable = Repeatable.SAME_MACHINE
-    source = (
-        "M. Lindauer, K. Eggensperger, M. Feurer, A. Biedenkapp, D. Deng, C. Benjamins, T. Ruhkopf, R. Sass and F. "
-        "Hutter. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization. JMLR 23(54), 2022."
+    about = About(
+        repeatable=Repeatable.SAME_MACHINE,
+        source=(
+            "M. Lindauer, K. Eggensperger, M. Feurer, A. Biedenkapp, D. Deng, C. Benjamins, T. Ruhkopf, R. Sass "
+            "and F. Hutter. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization. JMLR "
+            "23(54), 2022."
+        ),
+        seconds=0.09,
     )
-    needs = (AsFlat,)
-    seconds = 0.09
+    needs = Needs(views=(AsFlat,))
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10, retrain: int = 8) -> None:
         require("smac", "smac", "smac")

@@ -6,15 +6,17 @@ import bisect
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from numpy.random import Generator
 
 from nasbench.base.errors import check_choice
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.fidelity.rungs import rungs
+from nasbench.methods.problem import Observation, Problem, Proposal
 
 _VARIANTS = ("promotion", "stopping")
 
@@ -69,15 +71,15 @@ class ASHA(Method):
         variant: promotion or stopping.
     """
 
-    source = (
-        "L. Li, K. Jamieson, A. Rostamizadeh, E. Gonina, J. Ben-tzur, M. Hardt, B. Recht and A. Talwalkar. A System "
-        "for Massively Parallel Hyperparameter Tuning. MLSys 2020."
+    about = About(
+        source=(
+            "L. Li, K. Jamieson, A. Rostamizadeh, E. Gonina, J. Ben-tzur, M. Hardt, B. Recht and A. Talwalkar. A "
+            "System for Massively Parallel Hyperparameter Tuning. MLSys 2020."
+        ),
+        version=2,
+        seconds=1e-5,
     )
-    needs_fidelity = True
-    version = 2
-    seconds = 1e-5
-    rung: ClassVar[type[Rung]] = Rung
-    """How the results of a level are ordered."""
+    needs = Needs(fidelity=True)
 
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, variant: str = "promotion"
@@ -97,6 +99,10 @@ class ASHA(Method):
         ]
         self._judged: deque[Proposal] = deque()
         """Trainings that continue at once (variant stopping)."""
+
+    def rung(self, problem: Problem) -> Rung:
+        """An empty rung, which orders the results of a level."""
+        return Rung(problem)
 
     def ask(self) -> Proposal:
         if self._judged:

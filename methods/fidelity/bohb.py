@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from numpy.random import Generator
@@ -10,8 +11,9 @@ from numpy.random import Generator
 from nasbench.base.errors import check_choice, check_range
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.methods.contract import METHODS, Observation, Problem
+from nasbench.methods.contract import METHODS
 from nasbench.methods.fidelity.hyperband import Hyperband
+from nasbench.methods.problem import Observation, Problem
 from nasbench.methods.tpe.tpe import CTPE, PENDING
 
 _MOST_DRAWS = 1_000
@@ -40,13 +42,16 @@ class BOHB(Hyperband):
         pending: ignored, or bad: a new configuration is a bad observation until its first evaluation is told.
     """
 
-    source = (
-        "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML "
-        "2018."
+    about = replace(
+        Hyperband.about,
+        source=(
+            "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. "
+            "ICML 2018."
+        ),
+        version=4,
+        seconds=1e-3,
     )
-    version = 4
-    needs = (AsFlat,)
-    seconds = 1e-3
+    needs = replace(Hyperband.needs, views=(AsFlat,))
 
     def __init__(
         self,
@@ -115,10 +120,13 @@ class CBOHB(BOHB):
     benchmark refuses to train it. Promotions compare violations first. Without a constraint it is `bohb`.
     """
 
-    source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."
-    version = BOHB.version + CTPE.version
-    tuned_on = CTPE.tuned_on
-    seconds = 3e-4
+    about = replace(
+        BOHB.about,
+        source="No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers.",
+        version=BOHB.about.version + CTPE.about.version,
+        tuned_on=CTPE.about.tuned_on,
+        seconds=3e-4,
+    )
 
     def _model(self) -> Model:
         return CTPE(self._problem, self._rng, initial=1) if self._problem.constraints else super()._model()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
 from nasbench.benchmarks.spaces.hyperparameters import at_share, share_of
-from nasbench.methods.contract import METHODS, Observation, Problem, Proposal, Rank
+from nasbench.methods.contract import METHODS
 from nasbench.methods.fidelity.hyperband import Bracket, Hyperband
 from nasbench.methods.fidelity.rungs import best, merged, sizes_of_authors
+from nasbench.methods.problem import Observation, Problem, Proposal, Rank
 
 Vector: TypeAlias = NDArray[np.float64]
 """A point of the unit cube, one coordinate per hyper-parameter."""
@@ -106,13 +107,16 @@ class DEHB(Hyperband):
     categories, levels and conditions are encoded in the unit cube.
     """
 
-    source = (
-        "N. Awad, N. Mallik and F. Hutter. DEHB: Evolutionary Hyperband for Scalable, Robust and Efficient "
-        "Hyperparameter Optimization. IJCAI 2021."
+    about = replace(
+        Hyperband.about,
+        source=(
+            "N. Awad, N. Mallik and F. Hutter. DEHB: Evolutionary Hyperband for Scalable, Robust and Efficient "
+            "Hyperparameter Optimization. IJCAI 2021."
+        ),
+        version=3,
+        seconds=1e-4,
     )
-    needs = (AsFlat,)
-    version = 3
-    seconds = 1e-4
+    needs = replace(Hyperband.needs, views=(AsFlat,))
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
         super().__init__(problem, rng, eta=eta, lowest=lowest)

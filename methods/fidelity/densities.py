@@ -16,8 +16,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows, truncated_normal
+from nasbench.methods.problem import Observation, Problem
 
 Array = NDArray[np.float64]
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.fidelity.rungs import rungs
+from nasbench.methods.problem import Observation, Problem, Proposal, Rank
 
 Array = NDArray[np.float64]
 
@@ -51,15 +53,17 @@ class FreezeThaw(Method):
             highest.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    source = (
-        "This project's, after K. Swersky, J. Snoek and R. P. Adams. Freeze-Thaw Bayesian Optimization. arXiv "
-        "1406.3896, 2014."
+    about = About(
+        repeatable=Repeatable.SAME_KERNELS,
+        source=(
+            "This project's, after K. Swersky, J. Snoek and R. P. Adams. Freeze-Thaw Bayesian Optimization. arXiv "
+            "1406.3896, 2014."
+        ),
+        version=3,
+        tuned_on=("lcbench", "taskset"),
+        seconds=5e-4,
     )
-    version = 3
-    tuned_on = ("lcbench", "taskset")
-    needs_fidelity = True
-    seconds = 5e-4  # on LCBench, 40 full trainings: 0.25 ms alone, 0.9 ms between evaluations that evict all caches
+    needs = Needs(fidelity=True)
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 2, lowest: int = 0) -> None:
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it

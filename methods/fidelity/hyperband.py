@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from numpy.random import Generator
 
 from nasbench.base.errors import check_choice
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.fidelity.rungs import SIZES, best, merged, rungs, sizes
+from nasbench.methods.problem import Observation, Problem, Proposal, Rank
 
 
 class Bracket:
@@ -67,8 +70,8 @@ class Bracketed(Method):
         lowest: no level below this one is used; 0 for the first level.
     """
 
-    needs_fidelity = True
-    version = 2
+    needs = Needs(fidelity=True)
+    about = About(version=2)
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it
@@ -126,11 +129,14 @@ class Bracketed(Method):
 class SuccessiveHalving(Bracketed):
     """Successive halving on random configurations: repeats the bracket of Hyperband that begins at the lowest level."""
 
-    source = (
-        "K. Jamieson and A. Talwalkar. Non-stochastic Best Arm Identification and Hyperparameter Optimization. AISTATS "
-        "2016."
+    about = replace(
+        Bracketed.about,
+        source=(
+            "K. Jamieson and A. Talwalkar. Non-stochastic Best Arm Identification and Hyperparameter Optimization. "
+            "AISTATS 2016."
+        ),
+        seconds=1e-5,
     )
-    seconds = 1e-5
 
     def bracket_after(self, opened: int) -> int:
         return len(self._rungs) - 1
@@ -148,11 +154,14 @@ class Hyperband(Bracketed):
             package of BOHB's authors, floor((s_max + 1) / (s + 1)) η^s.
     """
 
-    source = (
-        "L. Li, K. Jamieson, G. DeSalvo, A. Rostamizadeh and A. Talwalkar. Hyperband: A Novel Bandit-Based Approach "
-        "to Hyperparameter Optimization. JMLR 18(185), 2018."
+    about = replace(
+        Bracketed.about,
+        source=(
+            "L. Li, K. Jamieson, G. DeSalvo, A. Rostamizadeh and A. Talwalkar. Hyperband: A Novel Bandit-Based "
+            "Approach to Hyperparameter Optimization. JMLR 18(185), 2018."
+        ),
+        seconds=1e-5,
     )
-    seconds = 1e-5
 
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, brackets: str = "jmlr"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem
+from nasbench.methods.contract import METHODS
 from nasbench.methods.dominance import Array, ranks, scaled
 from nasbench.methods.fidelity.asha import ASHA, Rung
+from nasbench.methods.problem import Losses, Observation, Problem
 
 
 class FrontsRung(Rung):
@@ -56,21 +58,22 @@ class MOASHA(ASHA):
         lowest: no level below this one is used; 0 for the first level.
     """
 
-    source = (
-        "R. Schmucker, M. Donini, M. B. Zafar, D. Salinas and C. Archambeau. Multi-objective Asynchronous Successive "
-        "Halving. arXiv:2106.12639, 2021."
+    about = replace(
+        ASHA.about,
+        source=(
+            "R. Schmucker, M. Donini, M. B. Zafar, D. Salinas and C. Archambeau. Multi-objective Asynchronous "
+            "Successive Halving. arXiv:2106.12639, 2021."
+        ),
+        version=3,
+        seconds=3e-3,
     )
-    version = 3
-    serves_several = True
-    seconds = 3e-3
-    rung = FrontsRung
+    needs = replace(ASHA.needs, several=True)
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
         super().__init__(problem, rng, eta=eta, lowest=lowest)
 
-    @classmethod
-    def form(cls, problem: Problem) -> type[Method]:
-        return cls if problem.several else ASHA
+    def rung(self, problem: Problem) -> Rung:
+        return FrontsRung(problem) if problem.several else super().rung(problem)
 
 
 def order(violations: Sequence[float], losses: Sequence[Losses], count: int) -> list[int]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Level
-from nasbench.methods.contract import METHODS, Observation, Problem
+from nasbench.methods.contract import METHODS
 from nasbench.methods.fidelity.asha import ASHA, Rung
+from nasbench.methods.problem import Observation, Problem
 
 K = TypeVar("K", bound=Hashable)
 
@@ -35,12 +37,15 @@ class PASHA(ASHA):
         lowest: no level below this one is used; 0 for the first level.
     """
 
-    source = (
-        "O. Bohdal, L. Balles, M. Wistuba, B. Ermis, C. Archambeau and G. Zappella. PASHA: Efficient HPO and NAS with "
-        "Progressive Resource Allocation. ICLR 2023."
+    about = replace(
+        ASHA.about,
+        source=(
+            "O. Bohdal, L. Balles, M. Wistuba, B. Ermis, C. Archambeau and G. Zappella. PASHA: Efficient HPO and "
+            "NAS with Progressive Resource Allocation. ICLR 2023."
+        ),
+        version=4,
+        seconds=1e-4,
     )
-    version = 4
-    seconds = 1e-4
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
         super().__init__(problem, rng, eta=eta, lowest=lowest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from operator import itemgetter
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.methods.belief import Belief
-from nasbench.methods.contract import METHODS, Observation, Problem, Rank
+from nasbench.methods.belief import Belief, lacks_expert
+from nasbench.methods.contract import METHODS
 from nasbench.methods.fidelity.hyperband import Hyperband
+from nasbench.methods.problem import Observation, Problem, Rank
 
 
 @METHODS.register("priorband")
@@ -32,13 +33,15 @@ class PriorBand(Hyperband):
             misleading, an expert simulated from the table (docs/methods.md); empty for none.
     """
 
-    source = (
-        "N. Mallik, E. Bergman, C. Hvarfner, D. Stoll, M. Janowski, M. Lindauer, L. Nardi and F. Hutter. PriorBand: "
-        "Practical Hyperparameter Optimization in the Age of Deep Learning. NeurIPS 2023."
+    about = replace(
+        Hyperband.about,
+        source=(
+            "N. Mallik, E. Bergman, C. Hvarfner, D. Stoll, M. Janowski, M. Lindauer, L. Nardi and F. Hutter. "
+            "PriorBand: Practical Hyperparameter Optimization in the Age of Deep Learning. NeurIPS 2023."
+        ),
+        seconds=2e-4,
     )
-    needs = (AsFlat,)
-    asks_experts = True
-    seconds = 2e-4
+    needs = replace(Hyperband.needs, views=(AsFlat,), experts=True, unless=lacks_expert)
 
     def __init__(
         self,
@@ -59,10 +62,6 @@ class PriorBand(Hyperband):
     @classmethod
     def make_ready(cls) -> None:
         import scipy.special  # noqa: F401
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        return super().misfit(problem, options) or Belief.misfit(str(options.get("prior", "")), problem)
 
     def tell(self, observation: Observation) -> None:
         super().tell(observation)

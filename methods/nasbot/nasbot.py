@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError, check_choice, check_least
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
-from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Logged, Method
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement
 
 if TYPE_CHECKING:
@@ -28,6 +31,11 @@ Array = NDArray[np.float64]
 _INITIAL, _FEWEST = 10, 2
 
 
+def _has_no_graphs(problem: Problem, options: Options) -> str:
+    fits = isinstance(problem.space, AsGraph)
+    return "" if fits else "compares networks: its space must have them as graphs of layers"
+
+
 class _OnGraphs(Method):
     """A method that begins with random networks.
 
@@ -35,12 +43,14 @@ class _OnGraphs(Method):
         initial: random networks at first, at least 1.
     """
 
-    source = (
-        "K. Kandasamy, W. Neiswanger, J. Schneider, B. Póczos and E. P. Xing. Neural Architecture Search with "
-        "Bayesian Optimisation and Optimal Transport. NeurIPS 2018."
+    about = About(
+        source=(
+            "K. Kandasamy, W. Neiswanger, J. Schneider, B. Póczos and E. P. Xing. Neural Architecture Search with "
+            "Bayesian Optimisation and Optimal Transport. NeurIPS 2018."
+        ),
+        tuned_on=("nas-bench-201",),
     )
-    needs = (AsGraph,)
-    tuned_on = ("nas-bench-201",)
+    needs = Needs(views=(AsGraph,), unless=_has_no_graphs)
     """That an identity is a layer of its own was chosen by how well classes of equal graphs tell losses apart there."""
 
     def __init__(self, problem: Problem, rng: Generator, initial: int) -> None:
@@ -50,11 +60,6 @@ class _OnGraphs(Method):
         self._candidates: Candidates | None = None
         self._begins_anew = False
         self._made: Counter[str] = Counter()
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        fits = isinstance(problem.space, AsGraph)
-        return "" if fits else "compares networks: its space must have them as graphs of layers"
 
     def ask(self) -> Configuration:
         chosen = self._problem.sample(self._rng) if len(self._asked) < self._initial else self._next()
@@ -100,9 +105,7 @@ class Nasbot(_OnGraphs):
         pending: mean (the posterior mean is the value of a pending evaluation), or ignored.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    version = 4
-    seconds = 0.1
+    about = replace(_OnGraphs.about, repeatable=Repeatable.SAME_KERNELS, version=4, seconds=0.1)
 
     def __init__(
         self,
@@ -214,7 +217,7 @@ class Nasbot(_OnGraphs):
 class NasbotRandom(_OnGraphs):
     """A random network in place of the best one by the acquisition (the paper's RAND)."""
 
-    version = 4
+    about = replace(_OnGraphs.about, version=4)
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL) -> None:
         super().__init__(problem, rng, initial)
@@ -237,7 +240,7 @@ class NasbotEvolution(_OnGraphs):
         brood: mutants per generation, at least 1.
     """
 
-    version = 2
+    about = replace(_OnGraphs.about, version=2)
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL, brood: int = 20) -> None:
         super().__init__(problem, rng, initial)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
@@ -13,10 +13,11 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.methods.contract import METHODS, Logged, Problem
+from nasbench.methods.contract import METHODS, Logged
 from nasbench.methods.oneshot.one_shot import OVERHEAD, OneShot
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import RECALIBRATED, Settings
+from nasbench.methods.problem import Problem
 
 _CELLS = ("one", "each")
 _SAMPLED_PATHS = 10  # for an estimate of FLOPs
@@ -38,8 +39,7 @@ def mean_flops(settings: Settings, space: Searchable) -> float:
 class OneShotRandom(OneShot):
     """Draws from the space of a one-shot method without a search: the baseline that every search must beat."""
 
-    source = "No paper: a baseline of this project."
-    shortened_by: ClassVar[tuple[str, ...]] = ()
+    about = replace(OneShot.about, source="No paper: a baseline of this project.", shortened_by=())
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
@@ -73,12 +73,15 @@ class SPOS(OneShot):
         mutation: probability that a choice of a path is redrawn, in (0, 1].
     """
 
-    source = (
-        "Z. Guo, X. Zhang, H. Mu, W. Heng, Z. Liu, Y. Wei and J. Sun. Single Path One-Shot Neural Architecture Search "
-        "with Uniform Sampling. ECCV 2020."
+    about = replace(
+        OneShot.about,
+        source=(
+            "Z. Guo, X. Zhang, H. Mu, W. Heng, Z. Liu, Y. Wei and J. Sun. Single Path One-Shot Neural Architecture "
+            "Search with Uniform Sampling. ECCV 2020."
+        ),
+        version=6,
+        shortened_by=("epochs", "generations"),
     )
-    version = 6
-    shortened_by = ("epochs", "generations")
 
     def __init__(
         self,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError, check_choice, check_least, unknown
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.methods.contract import METHODS, Problem
+from nasbench.methods.contract import METHODS
 from nasbench.methods.oneshot.one_shot import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Estimate, Settings
+from nasbench.methods.problem import Problem
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 """Learning rates of the architecture's optimiser, as in the authors' scripts."""
@@ -25,7 +27,9 @@ class DARTS(OneShot):
         order: 2, or 1 to use the present weights (the cheap approximation).
     """
 
-    source = "H. Liu, K. Simonyan and Y. Yang. DARTS: Differentiable Architecture Search. ICLR 2019."
+    about = replace(
+        OneShot.about, source="H. Liu, K. Simonyan and Y. Yang. DARTS: Differentiable Architecture Search. ICLR 2019."
+    )
 
     def __init__(
         self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR, order: int = 2
@@ -39,9 +43,12 @@ class DARTS(OneShot):
 class MiLeNAS(OneShot):
     """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together."""
 
-    source = (
-        "C. He, H. Ye, L. Shen and T. Zhang. MiLeNAS: Efficient Neural Architecture Search via Mixed-Level "
-        "Reformulation. CVPR 2020."
+    about = replace(
+        OneShot.about,
+        source=(
+            "C. He, H. Ye, L. Shen and T. Zhang. MiLeNAS: Efficient Neural Architecture Search via Mixed-Level "
+            "Reformulation. CVPR 2020."
+        ),
     )
 
     def __init__(self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR) -> None:
@@ -52,9 +59,12 @@ class MiLeNAS(OneShot):
 class ZODARTS(OneShot):
     """ZO-DARTS (Xie et al., ICASSP 2023): zeroth-order estimates of the gradient, over windows of T steps."""
 
-    source = (
-        "L. Xie, K. Huang, F. Xu and Q. Shi. ZO-DARTS: Differentiable architecture search with zeroth-order "
-        "approximation. ICASSP 2023."
+    about = replace(
+        OneShot.about,
+        source=(
+            "L. Xie, K. Huang, F. Xu and Q. Shi. ZO-DARTS: Differentiable architecture search with zeroth-order "
+            "approximation. ICASSP 2023."
+        ),
     )
 
     def __init__(
@@ -85,11 +95,14 @@ class ZODARTS(OneShot):
 class ZODARTSPlus(OneShot):
     """ZO-DARTS+ (Xie et al., ESANN 2024): ZO-DARTS with sparsemax instead of softmax, at a falling temperature."""
 
-    source = (
-        "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. An efficient neural "
-        "architecture search model for medical image classification. ESANN 2024."
+    about = replace(
+        OneShot.about,
+        source=(
+            "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. An efficient neural "
+            "architecture search model for medical image classification. ESANN 2024."
+        ),
+        shortened_by=("stop",),
     )
-    shortened_by = ("stop",)
 
     def __init__(
         self,
@@ -136,11 +149,14 @@ class ZODARTSPlusPlus(OneShot):
             LOW-HIGH; empty for the bounds of constraints (`--constrain parameters@M`), if any.
     """
 
-    source = (
-        "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. ZO-DARTS++: An Efficient "
-        "and Size-Variable Zeroth-Order Neural Architecture Search Algorithm. arXiv preprint, 2025."
+    about = replace(
+        OneShot.about,
+        source=(
+            "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. ZO-DARTS++: An "
+            "Efficient and Size-Variable Zeroth-Order Neural Architecture Search Algorithm. arXiv preprint, 2025."
+        ),
+        shortened_by=("stop", "theta"),
     )
-    shortened_by = ("stop", "theta")
 
     def __init__(
         self,

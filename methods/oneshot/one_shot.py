@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
@@ -17,9 +17,11 @@ from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.methods.contract import Logged, Method, Observation, Problem
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import Logged, LongSearch
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import Settings
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     from nasbench.methods.oneshot.search import Epoch, Search
@@ -33,7 +35,16 @@ OVERHEAD = 4e-4
 """Seconds of an operation on an edge in a batch, forth and back, beside its FLOPs: most of them on small images."""
 
 
-class OneShot(Method):
+def _has_no_supernet(problem: Problem, options: Options) -> str:
+    return (
+        ""
+        if isinstance(problem.space, AsSupernet)
+        else "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one "
+        "cell supernet:IMAGES:TABLE, whose draws are looked up"
+    )
+
+
+class OneShot(LongSearch):
     """Trains one supernet that holds every architecture, and draws architectures from what it has learnt.
 
     The search is the first ask and takes minutes of the run's clock. If the run keeps its state, a killed search
@@ -60,10 +71,8 @@ class OneShot(Method):
             zo-darts++ (one cell per stage, kernel sizes and depths).
     """
 
-    repeatable = Repeatable.SAME_MACHINE
-    version = 2
-    needs = (AsSupernet,)
-    shortened_by: ClassVar[tuple[str, ...]] = ("epochs",)
+    about = About(repeatable=Repeatable.SAME_MACHINE, version=2, shortened_by=("epochs",))
+    needs = Needs(views=(AsSupernet,), unless=_has_no_supernet)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
         self._problem, self._rng, self._settings = problem, rng, settings
@@ -87,15 +96,6 @@ class OneShot(Method):
         from nasbench.methods.oneshot import search  # noqa: F401 (its import time is not on the first run's clock)
 
         training.warm_up()
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        return (
-            ""
-            if isinstance(problem.space, AsSupernet)
-            else "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one "
-            "cell supernet:IMAGES:TABLE, whose draws are looked up"
-        )
 
     def ask(self) -> Configuration:
         if not self._searched:

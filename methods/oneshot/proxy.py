@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.random import Generator
 
 from nasbench.base.errors import check_choice, check_least
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, without_dead_edges
-from nasbench.methods.contract import METHODS, Problem
+from nasbench.methods.contract import METHODS
 from nasbench.methods.oneshot.baselines import OneShotRandom, mean_flops
 from nasbench.methods.oneshot.one_shot import MOST_DRAWS
+from nasbench.methods.problem import Problem
 
 _SCORES = ("naswot", "synflow", "grad_norm", "snip", "params")
 _SECONDS = 0.02  # of building a network, roughly
@@ -32,10 +35,14 @@ class Proxy(OneShotRandom):
         networks: number of different random networks that are scored, at least 1.
     """
 
-    version = 3
-    shortened_by = ("networks",)
-    source = (
-        "M. S. Abdelfattah, A. Mehrotra, L. Dudziak and N. D. Lane. Zero-Cost Proxies for Lightweight NAS. ICLR 2021."
+    about = replace(
+        OneShotRandom.about,
+        version=3,
+        shortened_by=("networks",),
+        source=(
+            "M. S. Abdelfattah, A. Mehrotra, L. Dudziak and N. D. Lane. Zero-Cost Proxies for Lightweight NAS. "
+            "ICLR 2021."
+        ),
     )
 
     def __init__(

@@ -15,17 +15,26 @@ from numpy.random import Generator
 from nasbench.base.errors import check_choice, check_range
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
-from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Logged, Method
 from nasbench.methods.pending import Pending
 from nasbench.methods.popnas.forecast import Columns, Forecast, forecast
 from nasbench.methods.popnas.fronts import exploration_front, pareto_front, underused
 from nasbench.methods.popnas.growth import Member, growth_of
 from nasbench.methods.popnas.rounds import Round
+from nasbench.methods.problem import Observation, Problem
 
 _PARETO = {"none": 1, "time": 2, "time+size": 3}
 _FEWEST = 30  # networks before the first prediction, because a first level may have only five
 _MOST_DRAWS = 50  # draws for a random configuration that is not pending
 _MOST_INSPECTED = 2000  # candidates whose elements are listed
+
+
+def _sizeless(problem: Problem, options: Options) -> str:
+    with_size = options["pareto"] == "time+size" and not problem.several
+    if with_size and Columns.of(problem).size is None:
+        return "needs a metric to minimise that is known before training for pareto=time+size; pareto=time does not"
+    return ""
 
 
 @METHODS.register("popnas")
@@ -51,16 +60,18 @@ class Popnas(Method):
         candidates: largest number of networks predicted per level; a larger level is sampled.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    source = (
-        "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
-        "solution for image and time series classification. Applied Soft Computing 145, 2023."
+    about = About(
+        repeatable=Repeatable.SAME_KERNELS,
+        source=(
+            "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture "
+            "search solution for image and time series classification. Applied Soft Computing 145, 2023."
+        ),
+        version=7,
+        tuned_on=("nas-bench-201",),
+        initial=lambda options: int(options["first"]) or _FEWEST,  # a lower bound: the first level depends on the space
+        seconds=0.01,
     )
-    version = 7
-    tuned_on = ("nas-bench-201",)
-    needs = (AsSequence,)
-    serves_several = True
-    seconds = 0.01
+    needs = Needs(views=(AsSequence,), several=True, unless=_sizeless)
 
     def __init__(
         self,
@@ -104,18 +115,6 @@ class Popnas(Method):
             round_, member = asked
             round_.told[member] = observation
             self._awaited.discard(member)
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        with_size = options["pareto"] == "time+size" and not problem.several
-        if with_size and Columns.of(problem).size is None:
-            return "needs a metric to minimise that is known before training for pareto=time+size; pareto=time does not"
-        return super().misfit(problem, options)
-
-    @classmethod
-    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        """See `Method.initial_phase`; with `first=0` a lower bound, as the first level depends on the space."""
-        return int(options["first"]) or _FEWEST
 
     @property
     def log(self) -> Sequence[Logged]:

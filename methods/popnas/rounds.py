@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nasbench.methods.contract import Logged, Observation
+from nasbench.methods.contract import Logged
 from nasbench.methods.popnas.growth import Member
+from nasbench.methods.problem import Observation
 
 _FEWEST = 3  # networks for a correlation
 

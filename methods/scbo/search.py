@@ -15,9 +15,11 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.hyperparameters import has_many
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs
+from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.mixed import Mixed, Rows
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem
 from nasbench.methods.scbo.trust_region import TrustRegion, candidates, proportions
 
 if TYPE_CHECKING:
@@ -43,11 +45,13 @@ class SCBO(Method):
         pending: ignored, or mean: the posterior mean counts as the observed value of every pending evaluation.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    source = "D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021."
-    needs = (AsFlat,)
-    version = 3
-    seconds = 0.06
+    about = About(
+        repeatable=Repeatable.SAME_KERNELS,
+        source="D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021.",
+        version=3,
+        seconds=0.06,
+    )
+    needs = Needs(views=(AsFlat,))
 
     def __init__(
         self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10, pending: str = "ignored"

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.methods.contract import Rank
 from nasbench.methods.mixed import Mixed, Rows
+from nasbench.methods.problem import Rank
 
 FIRST, LONGEST, SHORTEST = 0.8, 1.6, 2.0**-7
 """Side lengths of the box: the first, the longest, and the one below which the search begins anew."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nasbench.benchmarks.spaces import Coordinate
-from nasbench.methods.contract import METHODS, Observation
+from nasbench.methods.contract import METHODS
+from nasbench.methods.problem import Observation
 from nasbench.methods.tpe.tpe import CTPE
 
 if TYPE_CHECKING:
@@ -23,15 +25,18 @@ class CMOTPE(CTPE):
     ratios are multiplied. No paper describes this combination. With one objective it is c-TPE.
     """
 
-    source = (
-        "Y. Ozaki, Y. Tanigaki, S. Watanabe, M. Nomura and M. Onishi. Multiobjective Tree-Structured Parzen Estimator. "
-        "Journal of Artificial Intelligence Research 73, 2022; constraints: S. Watanabe and F. Hutter. c-TPE. IJCAI "
-        "2023."
+    about = replace(
+        CTPE.about,
+        source=(
+            "Y. Ozaki, Y. Tanigaki, S. Watanabe, M. Nomura and M. Onishi. Multiobjective Tree-Structured Parzen "
+            "Estimator. Journal of Artificial Intelligence Research 73, 2022; constraints: S. Watanabe and F. "
+            "Hutter. c-TPE. IJCAI 2023."
+        ),
+        version=CTPE.about.version + 1,
+        seconds=2e-3,
+        learns_from_all=False,
     )
-    version = CTPE.version + 1
-    seconds = 2e-3
-    serves_several = True
-    learns_from_all = False
+    needs = replace(CTPE.needs, several=True)
 
     @classmethod
     def make_ready(cls) -> None:

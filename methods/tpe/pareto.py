@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat
-from nasbench.methods.contract import Losses
 from nasbench.methods.dominance import chosen_for_volume, contributions, ranks
+from nasbench.methods.problem import Losses
 from nasbench.methods.tpe.sampler import Rules, Sampler
 from nasbench.methods.tpe.splits import GOOD
 

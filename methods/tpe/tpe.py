@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -29,8 +30,10 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import Misfit, UsageError, check_choice, check_least
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate, Ordinal
-from nasbench.methods.belief import Belief
-from nasbench.methods.contract import METHODS, Method, Observation, Problem
+from nasbench.methods.about import About, Needs
+from nasbench.methods.belief import Belief, lacks_expert
+from nasbench.methods.contract import METHODS, Method
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     from nasbench.methods.tpe.sampler import Rules, Sampler
@@ -91,12 +94,16 @@ class TPE(Method):
         pending: ignored, or bad: a pending evaluation is a bad observation of the objective until it is told.
     """
 
-    source = "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
-    version = 4
-    tuned_on = ("hpobench", "hpolib", "lcbench", "nas-bench-201", "yahpo-rbv2-rpart", "yahpo-rbv2-xgboost")
-    needs = (AsFlat,)
-    learns_from_all = True
-    seconds = 7e-5
+    about = About(
+        source=(
+            "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
+        ),
+        version=4,
+        tuned_on=("hpobench", "hpolib", "lcbench", "nas-bench-201", "yahpo-rbv2-rpart", "yahpo-rbv2-xgboost"),
+        learns_from_all=True,
+        seconds=7e-5,
+    )
+    needs = Needs(views=(AsFlat,))
     heeds_constraints: ClassVar[bool] = False
     """Whether each constraint has its densities; if not, constraints are ignored."""
     relative: ClassVar[bool] = True
@@ -235,10 +242,8 @@ class NaiveCTPE(TPE):
     constraint it is TPE, but for scores that nearly tie.
     """
 
-    source = _CTPE_PAPER
-    version = 5
+    about = replace(TPE.about, source=_CTPE_PAPER, version=5, seconds=1.4e-4)
 
-    seconds = 1.4e-4
     heeds_constraints = True
     relative = False
 
@@ -257,13 +262,11 @@ class CTPE(TPE):
             misleading, an expert simulated from the table (docs/methods.md); empty for no prior.
     """
 
-    source = _CTPE_PAPER
-    version = 6
+    about = replace(TPE.about, source=_CTPE_PAPER, version=6, seconds=1.6e-4)
 
-    seconds = 1.6e-4
     heeds_constraints = True
     default_candidates = 48
-    asks_experts = True
+    needs = replace(TPE.needs, experts=True, unless=lacks_expert)
 
     def __init__(
         self,
@@ -298,10 +301,6 @@ class CTPE(TPE):
         import scipy.special  # noqa: F401, for priors
 
         super().make_ready()
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        return Belief.misfit(str(options.get("prior", "")), problem) or super().misfit(problem, options)
 
     def ask(self) -> Configuration:
         if self._asked == 0 and self._cheap:

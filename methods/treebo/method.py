@@ -18,8 +18,10 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
-from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.about import About, Needs, Options
+from nasbench.methods.contract import METHODS, Logged, Method
 from nasbench.methods.pending import Pending
+from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
     from nasbench.methods.surrogates.trees import Points
@@ -32,6 +34,11 @@ _MOST_PATHS = 64  # up to this number, candidates are drawn on every path
 _FEWEST = 2  # observations before a process is fitted
 _NEIGHBOURS, _ROUNDS, _BEST = 20, 2, 5  # rounds of local search: neighbours of each of the best candidates
 _SHORTLIST, _MOST_DRAWS = 16, 200
+
+
+def _is_no_tree(problem: Problem, options: Options) -> str:
+    fits = isinstance(problem.space, AsFlat | NetworkSpace)
+    return "" if fits else "needs a space that is a list of hyper-parameters, or one of free networks"
 
 
 @METHODS.register("treebo")
@@ -49,13 +56,16 @@ class TreeBO(Method):
         acquisition: joint, or two-step, which first chooses the path by the linear model.
     """
 
-    repeatable = Repeatable.SAME_KERNELS
-    source = (
-        "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
-        "Dependencies. ICML 2017."
+    about = About(
+        repeatable=Repeatable.SAME_KERNELS,
+        source=(
+            "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
+            "Dependencies. ICML 2017."
+        ),
+        version=4,
+        seconds=0.1,
     )
-    version = 4
-    seconds = 0.1
+    needs = Needs(unless=_is_no_tree)
 
     def __init__(
         self,
@@ -96,11 +106,6 @@ class TreeBO(Method):
 
         import nasbench.methods.surrogates.acquisition
         import nasbench.methods.treebo.surrogate  # noqa: F401
-
-    @classmethod
-    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        fits = isinstance(problem.space, AsFlat | NetworkSpace)
-        return "" if fits else "needs a space that is a list of hyper-parameters, or one of free networks"
 
     def ask(self) -> Configuration:
         is_first = len(self._asked) < self._initial or len(self._observed) < _FEWEST

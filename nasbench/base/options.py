@@ -85,7 +85,7 @@ def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
     """
     try:
         hints = typing.get_type_hints(item.__init__)  # type: ignore[misc]
-        parameters = inspect.signature(item).parameters.values()
+        parameters = inspect.signature(item.__init__).parameters.values()  # type: ignore[misc]
     except Exception as error:  # a type that is imported for type checkers alone, for example
         raise UsageError(
             f"the annotations of the constructor of {item.__name__} cannot be evaluated "

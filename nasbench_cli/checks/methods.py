@@ -34,7 +34,7 @@ from nasbench.cli.checks.check import (
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
 from nasbench.cli.engine.evaluations import explained, is_feasible, refusals, refusing
-from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import LongSearch, Method, MethodSpec, Observation, Problem, Proposal
 
 _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("sk-boosting-digits", "digits@9")
@@ -49,7 +49,7 @@ class Usual(NamedTuple):
     asked: list[Proposal]
     """The proposals in their order."""
     seconds: float
-    """Wall-clock seconds per suggestion, without the expected time of a long first ask (`Method.beginning`)."""
+    """Wall-clock seconds per suggestion, without the expected time of a long first ask (`LongSearch.beginning`)."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ class Trial:
         begin = perf_counter()
         method = self.method()
         asked = _searched(self, method)
-        seconds = perf_counter() - begin - method.beginning
+        seconds = perf_counter() - begin - (method.beginning if isinstance(method, LongSearch) else 0.0)
         return Usual(asked, seconds / self.count)
 
     @property
     def count(self) -> int:
         """Number of evaluations in a search: fewer if each takes long."""
-        if self.spec.method.needs_fidelity:
+        if self.spec.method.needs.fidelity:
             return _PARTS
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
@@ -108,7 +108,7 @@ class Trial:
 def _trial(method: str, bench: str | None) -> Trial:
     spec = MethodSpec.parse(method)
     misfits = []
-    tried = _TRIED_AT_LEVELS if spec.method.needs_fidelity else _TRIED
+    tried = _TRIED_AT_LEVELS if spec.method.needs.fidelity else _TRIED
     for name in tried if bench is None else (bench,):
         benchmark = open_benchmark(name)
         why = spec.misfit(Problem.of(benchmark))
@@ -230,7 +230,7 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
         posed = pose(trial.benchmark)
         told = None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
         two = tuple(metric for metric in trial.benchmark.metrics if not metric.held_out)[:2]
-        several = [two] if trial.spec.method.serves_several and len(two) == 2 else []
+        several = [two] if trial.spec.method.needs.several and len(two) == 2 else []
         for (bounds, fails), objectives in itertools.product(posed, [(), *several]):
             try:
                 method = trial.method(bounds, objectives=objectives)
@@ -245,7 +245,7 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
 
 def _trains_as_it_may(trial: Trial) -> str | None:
     """Checks levels and continuations, as every search does, with several pending evaluations, some of which fail."""
-    if not trial.spec.method.needs_fidelity:
+    if not trial.spec.method.needs.fidelity:
         return "it trains everything to the end"
     asked = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
     again = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
@@ -282,7 +282,7 @@ def _refuses_wrong_options(trial: Trial) -> None:
 
 
 def _same_elsewhere(trial: Trial) -> str | None:
-    """Checks what the method states in `Method.repeatable`, for its usual search."""
+    """Checks what the method states in `About.repeatable`, for its usual search."""
     repeatable, here = trial.spec.repeatable, digest(trial.usual.asked)
     (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
@@ -297,7 +297,7 @@ def _same_elsewhere(trial: Trial) -> str | None:
 
 def speed(trial: Trial) -> str:
     """Milliseconds per suggestion, measured and stated, as text: a remark, since they depend on the machine."""
-    each, stated = trial.usual.seconds, trial.spec.method.seconds
+    each, stated = trial.usual.seconds, trial.spec.method.about.seconds
     verdict = "" if each <= _PATIENCE * max(stated, _LEAST) else ": estimates of a suite's time will be far off"
     return f"{1000 * each:.3g} ms per suggestion here, {1000 * stated:.3g} ms stated{verdict}"
 

@@ -77,8 +77,8 @@ def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
     parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
     if issubclass(shown, Method):
         chosen = f"Defaults chosen on: {', '.join(MethodSpec(name).tuned_on) or 'no search space'}"
-        facts = [f"Source: {shown.source}"] * bool(shown.source) + [chosen]
-        facts += ["May ask a simulated expert, who knows the table: see its options"] * shown.asks_experts
+        facts = [f"Source: {shown.about.source}"] * bool(shown.about.source) + [chosen]
+        facts += ["May ask a simulated expert, who knows the table: see its options"] * shown.needs.experts
         parts.append("\n".join(filled(fact, width) for fact in facts))
     return "\n\n".join(parts)
 

@@ -75,7 +75,7 @@ class Costs:
 def stated(planned: PlannedSetup) -> float:
     """Seconds of one run: as its method and its benchmark state them, and what the runner needs around them."""
     setup, benchmark = planned.setup, open_benchmark(planned.setup.bench)
-    each = planned.spec.method.seconds * _parts(planned) + abilities.seconds_each(benchmark) / setup.workers
+    each = planned.spec.method.about.seconds * _parts(planned) + abilities.seconds_each(benchmark) / setup.workers
     seconds = (setup.evals or _USUAL_EVALUATIONS) * (each + _AROUND) + planned.beginning
     if setup.seconds is not None and benchmark.live:
         within = setup.seconds if setup.evals is None else min(seconds, setup.seconds)
@@ -89,7 +89,7 @@ def _parts(planned: PlannedSetup) -> float:
     It is computed for successive halving with η = 3; other methods and options need half to twice as many.
     """
     fidelity = open_benchmark(planned.setup.bench).fidelity
-    if fidelity is None or not planned.spec.method.needs_fidelity:
+    if fidelity is None or not planned.spec.method.needs.fidelity:
         return 1.0
     every = rungs(fidelity, 3)
     kept, counts = merged(every, sizes(len(every), len(every) - 1, 3))

@@ -10,7 +10,7 @@ import numpy as np
 from nasbench.base.errors import UsageError
 from nasbench.base.foreign import Broken, foreign
 from nasbench.base.layout import span
-from nasbench.methods import MethodSpec, Problem
+from nasbench.methods import LongSearch, MethodSpec, Problem
 
 
 def beginning(spec: MethodSpec, problem: Problem) -> float:
@@ -20,7 +20,8 @@ def beginning(spec: MethodSpec, problem: Problem) -> float:
     """
     try:
         with foreign():
-            return float(spec.build(problem, np.random.default_rng(0)).beginning)
+            method = spec.build(problem, np.random.default_rng(0))
+            return float(method.beginning) if isinstance(method, LongSearch) else 0.0
     except Broken:
         return 0.0
 
@@ -39,9 +40,9 @@ def too_long(spec: MethodSpec, problem: Problem, takes: float, seconds: float) -
 def _shortened(spec: MethodSpec, problem: Problem, seconds: float) -> MethodSpec | None:
     """The method with the largest options by which its search takes half of a budget, or all; None if there are none.
 
-    All of `Method.shortened_by` fall in proportion to the first.
+    All of `About.shortened_by` fall in proportion to the first.
     """
-    names, values = spec.method.shortened_by, spec.values()
+    names, values = spec.method.about.shortened_by, spec.values()
     sizes = [int(values[name]) for name in names]
     if not names:
         return None

@@ -33,7 +33,7 @@ from nasbench.cli.engine.workers import (
     SimulatedWorkers,
     Workers,
 )
-from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import Logged, LongSearch, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Row, Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
@@ -268,9 +268,11 @@ class _Search:
         except BaseException as error:
             raise failed("ask", error, type(method)) from error
         finally:
-            thinking = perf_counter() - begin + method.unpaid
-            self._workers.pay(method.unpaid)
-            method.unpaid = 0.0
+            thinking = perf_counter() - begin
+            if isinstance(method, LongSearch):
+                thinking += method.unpaid
+                self._workers.pay(method.unpaid)
+                method.unpaid = 0.0
         self.clock.charge(thinking)
         now = self.clock.now()
         if now >= self._budget.seconds:

@@ -112,7 +112,7 @@ class PlannedSetup:
     seeds: tuple[int, ...]
     """The seeds that were asked for, ascending."""
     beginning: float = 0.0
-    """Seconds of the method's first ask if it is a long one (`Method.beginning`), else 0."""
+    """Seconds of the method's first ask if it is a long one (`LongSearch.beginning`), else 0."""
     sources: tuple[Source, ...] = ()
     """The source files of the method and the benchmark when the command began, to be stored with the runs."""
 
@@ -194,7 +194,7 @@ def is_current(setup: Setup) -> bool | None:
     try:
         data = open_benchmark(setup.bench).checksum
         name = setup.method.partition(":")[0]
-        METHODS.get(str(dict(setup.parameters).get(METHODS.get(name).method_option, name)))  # by which it searches
+        METHODS.get(str(dict(setup.parameters).get(METHODS.get(name).about.by, name)))  # by which it searches
     except UsageError:
         return None  # a plug-in or an imported table that is not installed
     try:
@@ -222,7 +222,7 @@ def _check_fit(
     """
     problem = Problem.of(benchmark, bounds, objectives=objectives)
     if why := misfit(spec, problem):
-        lacks_fidelity = spec.method.needs_fidelity and benchmark.fidelity is None and not problem.several
+        lacks_fidelity = spec.method.needs.fidelity and benchmark.fidelity is None and not problem.several
         elsewhere = _with_fidelity(spec) if lacks_fidelity else ""
         raise Misfit(f"{why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
@@ -266,7 +266,7 @@ def misfit(spec: MethodSpec, problem: Problem) -> str:
     """The reason why a method cannot run on a problem: what it says, or that the space cannot give a view it needs."""
     if why := spec.misfit(problem):
         return f"it {why}"
-    space, needs = problem.space, spec.method.needs
+    space, needs = problem.space, spec.method.needs.views
     try:
         if AsSequence in needs and isinstance(space, AsSequence):
             space.as_sequence()

@@ -150,7 +150,7 @@ def _move_aside(store: Store, planned: list[PlannedSetup]) -> None:
 
 def _make_ready(planned: list[PlannedSetup], folder: Path, retry_failed: bool) -> None:
     """Prepares live benchmarks, and images to search on, of missing runs before anything is written to the store."""
-    prepared = [p for p in planned if p.live or AsSupernet in p.spec.method.needs]
+    prepared = [p for p in planned if p.live or AsSupernet in p.spec.method.needs.views]
     if not prepared:
         return  # other benchmarks are prepared when their runs begin
     try:

@@ -20,7 +20,8 @@ from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.methods import MethodSpec
-from nasbench.methods.contract import METHODS, Problem
+from nasbench.methods.contract import METHODS
+from nasbench.methods.problem import Problem
 from tests.conftest import Printed
 
 NAME = "supernet:digits:nb201-cifar10"

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from nasbench.benchmarks import Axis, Benchmark, Evaluation, Fidelity, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.checks import BENCHMARK_CHECKS, Check, Failed
-from nasbench.methods import Method, Observation, Problem, Proposal
+from nasbench.methods import Method, Needs, Observation, Problem, Proposal
 from tests.nasbench_cli.toy_runs import toy_run
 
 
@@ -41,7 +41,7 @@ class Subsets(Benchmark):
 class Screen(Method):
     """Trains on few images first, then goes on with that training, and trains what was good on all images."""
 
-    needs_fidelity = True
+    needs = Needs(fidelity=True)
     plan: ClassVar = [(1, 100), (3, 100), (1, 1000), (9, 1000)]
     """The levels through which each configuration goes: the second and the last continue the training before them."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from nasbench.benchmarks import Benchmark, Level
 from nasbench.benchmarks.constraints import Bound
 from nasbench.cli.engine.loop import run
-from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import Method, MethodSpec, Needs, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
@@ -36,7 +36,7 @@ def named(values: list[int]) -> list[Level]:
 class Stepwise(Method):
     """Trains each configuration up to 3, 9 and 27 epochs."""
 
-    needs_fidelity = True
+    needs = Needs(fidelity=True)
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._space, self._rng = problem.space, rng

@@ -21,8 +21,8 @@ from nasbench.benchmarks.spaces.parameters import ParameterSpace
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.methods import MethodSpec, Problem, Proposal
 from nasbench.methods.belief import CERTAIN, SPREAD, Belief
-from nasbench.methods.contract import Observation
 from nasbench.methods.fidelity.priorband import PriorBand
+from nasbench.methods.problem import Observation
 from nasbench.methods.tpe.tpe import CTPE
 
 SPACE = ParameterSpace(
@@ -134,7 +134,7 @@ def test_a_name_that_two_hyperparameters_have_is_refused() -> None:
 def test_an_expert_is_simulated_on_tables_only() -> None:
     for name in ("c-tpe", "priorband"):
         spec = MethodSpec.parse(f"{name}:prior=good")
-        assert "expert" in spec.method.misfit(PROBLEM, spec.values()) or "fidelity" in spec.misfit(PROBLEM)
+        assert "expert" in spec.method.needs.misfit(PROBLEM, spec.values()) or "fidelity" in spec.misfit(PROBLEM)
         assert not spec.misfit(Problem.of(open_benchmark("sk-boosting-wine")))
 
 

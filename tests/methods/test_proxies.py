@@ -20,8 +20,8 @@ from nasbench.benchmarks import open_benchmark  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, pruned, size  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
-from nasbench.methods.contract import Problem  # noqa: E402
 from nasbench.methods.oneshot.untrained import SCORES, Untrained  # noqa: E402
+from nasbench.methods.problem import Problem  # noqa: E402
 
 LOOK_UP = open_benchmark("supernet:digits:nb201-cifar10")
 PROBLEM = Problem(LOOK_UP.space, (LOOK_UP.objective,))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound, Evaluation, Fidelity, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, Float, GridSpace, Ordinal, ParameterSpace
-from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal, parego
+from nasbench.methods import METHODS, About, Method, MethodSpec, Observation, Problem, Proposal, parego
 from nasbench.methods.dominance import chosen_for_volume, contributions, crowding, places, ranks
 from nasbench.methods.fidelity import mo_asha
 from nasbench.methods.fidelity.mo_asha import epsilon_net, order
@@ -262,7 +262,7 @@ def test_parego_tells_its_method_scalars_and_constraints_and_never_the_objective
     seen: list[dict[str, float]] = []
 
     class Spy(Method):
-        learns_from_all = True
+        about = About(learns_from_all=True)
 
         def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
             assert [metric.name for metric in problem.objectives] == ["scalarised"]
@@ -287,7 +287,7 @@ def test_parego_tells_its_method_scalars_and_constraints_and_never_the_objective
 class Listener(Method):
     """Keeps what it is told."""
 
-    learns_from_all = True
+    about = About(learns_from_all=True)
     heard: list[Observation]
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
@@ -353,7 +353,7 @@ def test_a_method_that_learns_from_all_proposes_by_its_model_at_once_when_it_is_
     problem = Problem(GRID, (F,))
     observations = [told((a, b, 0), {"f": float((a - 3) ** 2)}) for a in range(12) for b in (0, 6)]
     for name in ("tpe", "c-tpe", "smbo"):
-        assert METHODS.get(name).learns_from_all
+        assert METHODS.get(name).about.learns_from_all
         away: dict[bool, list[int]] = {True: [], False: []}
         for seed, is_told in itertools.product(range(30), away):
             method = MethodSpec.parse(name).build(problem, np.random.default_rng(seed))

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,8 @@ from nasbench.base.options import description, option_defaults, option_meanings
 from nasbench.benchmarks import Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
 from nasbench.benchmarks.spaces.views import AsTokens
-from nasbench.methods import METHODS, Method, MethodSpec, Problem
+from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Problem
+from nasbench.methods.about import FORMER
 from nasbench.methods.random_search import RandomSearch
 from tests.conftest import Lend, Printed
 
@@ -49,15 +51,15 @@ def test_wrong_specs_are_refused_with_what_is_allowed(text: str, said: str) -> N
 
 def test_a_method_that_needs_a_view_does_not_fit_a_space_without_it() -> None:
     class Graphic(METHODS.get("random")):  # type: ignore[misc]
-        needs = (AsGraph, AsFlat)
+        needs = replace(METHODS.get("random").needs, views=(AsGraph, AsFlat))
 
     problem = Problem(GridSpace([Categorical("a", (1, 2))]), (Metric("loss", ""),))
-    assert Graphic.misfit(problem, {}) == "needs a space whose configurations are neural networks, or contain one"
-    Graphic.needs = (AsGraph, AsTokens)
-    assert Graphic.misfit(problem, {}).endswith(
+    assert Graphic.needs.misfit(problem, {}) == "needs a space whose configurations are neural networks, or contain one"
+    Graphic.needs = Needs(views=(AsGraph, AsTokens))
+    assert Graphic.needs.misfit(problem, {}).endswith(
         "or contain one and a space that says in its own words what a linear model should see of a configuration"
     )
-    assert METHODS.get("random").misfit(problem, {}) == ""
+    assert METHODS.get("random").needs.misfit(problem, {}) == ""
 
 
 OURS = [name for name in METHODS.names() if METHODS.get(name).__module__.startswith("nasbench.methods")]
@@ -74,7 +76,7 @@ def test_every_option_is_explained_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_method_names_its_paper_or_says_that_there_is_none(name: str) -> None:
-    source = METHODS.get(name).source
+    source = METHODS.get(name).about.source
     assert source.startswith("No paper: ") or re.search(r"\. [A-Z].+\b(19|20)\d\d\.", source), source
     assert source.endswith(".")
 
@@ -112,13 +114,10 @@ def test_the_method_that_another_searches_by_is_asked_with_all_its_options_wheth
     lend: Lend, outer: str
 ) -> None:
     class Deep(Method):
-        learns_from_all = True
+        about = About(learns_from_all=True)
+        needs = Needs(unless=lambda problem, options: f"needs space for a depth of {options['depth']}")
 
         def __init__(self, problem: Problem, rng: Generator, *, depth: int = 3) -> None: ...
-
-        @classmethod
-        def misfit(cls, problem: Problem, options: Mapping[str, Any]) -> str:
-            return f"needs space for a depth of {options['depth']}"
 
     lend(METHODS, "deep", Deep)
     spec = MethodSpec.parse(f"{outer}:by=deep" + (",knowledge=good" if outer == "warm-start" else ""))
@@ -131,39 +130,49 @@ def test_the_method_that_another_searches_by_is_asked_with_all_its_options_wheth
 def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> None:
     by_default, by_smbo = MethodSpec("warm-start"), MethodSpec.parse("warm-start:by=smbo")
     own, c_tpe, smbo = (METHODS.get(name) for name in ("warm-start", "c-tpe", "smbo"))
-    assert by_default.version == own.version + c_tpe.version
-    assert by_smbo.version == own.version + smbo.version
-    assert (by_default.tuned_on, by_smbo.tuned_on) == (tuple(sorted(c_tpe.tuned_on)), tuple(sorted(smbo.tuned_on)))
+    assert by_default.version == own.about.version + c_tpe.about.version
+    assert by_smbo.version == own.about.version + smbo.about.version
+    assert (by_default.tuned_on, by_smbo.tuned_on) == (
+        tuple(sorted(c_tpe.about.tuned_on)),
+        tuple(sorted(smbo.about.tuned_on)),
+    )
     assert MethodSpec.parse("parego:by=smbo").tuned_on == by_smbo.tuned_on
-    assert MethodSpec.parse("parego:by=rf-cei").repeatable is METHODS.get("rf-cei").repeatable
-    assert MethodSpec("parego").repeatable is METHODS.get("parego").repeatable
-    assert (MethodSpec("smbo").version, MethodSpec("smbo").tuned_on) == (smbo.version, smbo.tuned_on)
+    assert MethodSpec.parse("parego:by=rf-cei").repeatable is METHODS.get("rf-cei").about.repeatable
+    assert MethodSpec("parego").repeatable is METHODS.get("parego").about.repeatable
+    assert (MethodSpec("smbo").version, MethodSpec("smbo").tuned_on) == (smbo.about.version, smbo.about.tuned_on)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "what"),
+    ("kind", "name", "value", "what"),
     [
-        ("tuned_on", "nas-bench-201", "a tuple of names"),  # its letters would be taken for spaces
-        ("version", "1.0", "a whole number"),
-        ("seconds", "fast", "a number"),
-        ("repeatable", "anywhere", "one of Repeatable.ANY_PROCESSOR"),
-        ("needs", AsFlat, "a tuple of protocols"),
-        ("serves_several", "no", "True or False"),
+        (About, "tuned_on", "nas-bench-201", "a tuple of names"),  # its letters would be taken for spaces
+        (About, "tuned_on", (1,), "a tuple of names"),
+        (About, "version", "1.0", "a whole number"),
+        (About, "seconds", "fast", "a number"),
+        (About, "seconds", math.nan, "0 or more"),
+        (About, "repeatable", "anywhere", "one of Repeatable.ANY_PROCESSOR"),
+        (Needs, "views", AsFlat, "a tuple of protocols"),
+        (Needs, "several", "no", "True or False"),
     ],
 )
-def test_facts_of_a_method_with_another_type_are_refused(name: str, value: object, what: str) -> None:
-    wrong = type("Wrong", (RandomSearch,), {name: value})
-    with pytest.raises(UsageError, match=f"{name} of Wrong must be {what}"):
+def test_facts_of_a_method_with_another_type_are_refused(
+    kind: type[About | Needs], name: str, value: object, what: str
+) -> None:
+    with pytest.raises(UsageError, match=f"{name} of a method.* must be {what}"):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_a_fact_that_nobody_would_read_is_refused(name: str) -> None:
+    wrong = type("Wrong", (RandomSearch,), {name: 2})
+    with pytest.raises(UsageError, match=f"{name} of Wrong: a method states its facts as `about = About"):
         METHODS.add("wrong", wrong)
     assert "wrong" not in METHODS.names()
 
 
-@pytest.mark.parametrize(
-    ("fact", "value", "said"), [("seconds", math.nan, "0 or more"), ("tuned_on", (1,), "a tuple of names")]
-)
-def test_facts_that_cannot_be_are_refused(fact: str, value: object, said: str) -> None:
-    with pytest.raises(UsageError, match=f"{fact} of Wrong must be {said}, not"):
-        METHODS.add("wrong", type("Wrong", (RandomSearch,), {fact: value}))
+def test_facts_in_another_form_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"needs of Wrong must be Needs\(…\), not \(\)"):
+        METHODS.add("wrong", type("Wrong", (RandomSearch,), {"needs": ()}))
 
 
 @pytest.mark.parametrize(("kind", "default"), [(float, math.nan), (int, np.int64(5)), (int, 0.5), (str, None)])
@@ -197,20 +206,21 @@ def test_only_methods_that_say_so_may_ask_who_knows_the_task(monkeypatch: pytest
     lend(METHODS, "curious", Curious)
     problem = Problem.of(open_benchmark("nb201-cifar10"))
     assert problem.experts is not None
-    MethodSpec("curious").build(problem, np.random.default_rng(0))
-    monkeypatch.setattr(Curious, "asks_experts", True)
-    MethodSpec("curious").build(problem, np.random.default_rng(0))
-    assert [(p.knowledge is not None, p.experts is not None) for p in Curious.seen] == [(True, False), (True, True)]
-    monkeypatch.setattr(Curious, "asks_experts", False)
-    monkeypatch.setattr(Curious, "learns_from_all", True)
+    for needs in (Needs(), Needs(knowledge=True), Needs(experts=True)):
+        monkeypatch.setattr(Curious, "needs", needs)
+        MethodSpec("curious").build(problem, np.random.default_rng(0))
+    given = [(p.knowledge is not None, p.experts is not None) for p in Curious.seen]
+    assert given == [(False, False), (True, False), (False, True)]
+    monkeypatch.setattr(Curious, "needs", Needs())
+    monkeypatch.setattr(Curious, "about", About(learns_from_all=True))
     MethodSpec.parse("warm-start:by=curious,knowledge=good").build(problem, np.random.default_rng(0))
     assert Curious.seen[-1].experts is None
-    monkeypatch.setattr(Curious, "method_option", "by")
+    monkeypatch.setattr(Curious, "about", About(by="by"))
     monkeypatch.setattr(MethodSpec, "values", lambda self: {"by": "c-tpe"})
     MethodSpec("curious").build(problem, np.random.default_rng(0))
     assert Curious.seen[-1].experts is None
     monkeypatch.undo()
-    asking = {name for name in METHODS.names() if METHODS.get(name).asks_experts} - {"curious"}
+    asking = {name for name in METHODS.names() if METHODS.get(name).needs.experts} - {"curious"}
     assert asking == {"c-tpe", "c-motpe", "priorband", "warm-start"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from tests.nasbench_cli.toys import Careful, Separate, Toy, Watched
 class Levelled(Careful):
     """Trains up to level 3, then to the end what it was told of."""
 
-    needs_fidelity = True
+    needs = replace(Careful.needs, fidelity=True)
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         super().__init__(problem, rng)

@@ -19,7 +19,7 @@ from nasbench.cli.engine import loop, plan
 from nasbench.cli.engine.held_back import HeldBack
 from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand, is_current
-from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Observation, Problem, Proposal
 from nasbench.results import Setup, StoreError, Trajectory
 from nasbench.results.selection import check_versions
 from tests.conftest import Lend
@@ -135,8 +135,8 @@ def test_the_others_are_drawn_equally_often() -> None:
 class Climbing(Method):
     """Trains one configuration to the end, level by level, again and again."""
 
-    source = "none"
-    needs_fidelity = True
+    about = About(source="none")
+    needs = Needs(fidelity=True)
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._chosen = problem.space.sample(rng)
@@ -239,7 +239,7 @@ def test_an_incumbent_whose_hidden_repetition_fails_is_worth_nothing(
 class Asking(Method):
     """Asks for configurations in a random order, each `times` times; at most `only` of them."""
 
-    source = "none"
+    about = About(source="none")
 
     def __init__(self, problem: Problem, rng: np.random.Generator, *, times: int = 1, only: int = 36) -> None:
         self._order, self._times, self._asked = rng.permutation(36)[:only], times, 0

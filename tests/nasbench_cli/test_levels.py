@@ -17,7 +17,7 @@ from nasbench.benchmarks import NO_BOUNDS, Evaluation, Level, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.loop import run
 from nasbench.cli.engine.plan import Grid, Protocol, expand
-from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import Method, MethodSpec, Needs, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal, drop_failed, peek
 from nasbench.results.store.under_way import Begun
@@ -106,7 +106,7 @@ def test_a_trained_network_leaves_no_state_when_it_has_reached_the_end(tmp_path:
 class Watcher(Method):
     """Trains on while the curve falls, and remembers the curves that it is told."""
 
-    needs_fidelity = True
+    needs = Needs(fidelity=True)
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._space, self._rng = problem.space, rng

@@ -12,7 +12,7 @@ from nasbench.benchmarks import NO_BOUNDS, Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import workers
 from nasbench.cli.engine.workers import Diverged
-from nasbench.methods import METHODS
+from nasbench.methods import METHODS, LongSearch
 from nasbench.results import Trajectory
 from nasbench.results.store.journal import Journal, peek
 from tests.methods.levels import Stepwise
@@ -126,7 +126,9 @@ def test_a_method_that_resumes_otherwise_than_it_began_is_told(tmp_path: Path) -
 
 
 def test_what_an_earlier_attempt_has_paid_is_on_the_clock_of_an_ask_that_fails(tmp_path: Path) -> None:
-    class InVain(toys.RaisesInAsk):
+    class InVain(toys.RaisesInAsk, LongSearch):
+        beginning = 0.0
+
         def ask(self) -> Configuration:
             self.unpaid = 100.0
             return super().ask()
@@ -137,7 +139,9 @@ def test_what_an_earlier_attempt_has_paid_is_on_the_clock_of_an_ask_that_fails(t
 
 
 def test_an_earlier_attempt_is_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Resumed(toys.Careful):
+    class Resumed(toys.Careful, LongSearch):
+        beginning = 0.0
+
         def ask(self) -> Configuration:
             if self.asked == 1:
                 self.unpaid = 100.0

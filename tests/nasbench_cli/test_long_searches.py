@@ -51,7 +51,7 @@ def test_the_options_that_are_named_fit_the_budget(name: str, nasbench: Callable
     problem = Problem.of(open_benchmark("digits"))
     whole = beginning(MethodSpec(name), problem)
     if not whole:
-        assert not METHODS.get(name).shortened_by
+        assert not METHODS.get(name).about.shortened_by
         return
     asked = ["plan", "--bench", "digits", "--budget-seconds", f"{whole / 2:g}", "--store", tmp_path / "store"]
     refused = nasbench(*asked, "--method", name)

@@ -45,10 +45,10 @@ def pairs(*, dear: bool) -> list[tuple[str, str]]:
     for name in METHODS.names():
         method = MethodSpec.parse(name).method
         installed = not method.__module__.startswith("nasbench.methods.external")
-        is_dear = method.needs_fidelity or method.seconds > 0.02
-        if is_dear != dear or not installed or method.repeatable is Repeatable.SAME_MACHINE:
+        is_dear = method.needs.fidelity or method.about.seconds > 0.02
+        if is_dear != dear or not installed or method.about.repeatable is Repeatable.SAME_MACHINE:
             continue
-        at_levels = ["digits@9"] if method.needs_fidelity and importlib.util.find_spec("torch") else []
+        at_levels = ["digits@9"] if method.needs.fidelity and importlib.util.find_spec("torch") else []
         fits = [b for b in TABLES if not MethodSpec(name).misfit(Problem.of(open_benchmark(b)))]
         found += [(name, bench) for bench in fits or at_levels]
     return found
@@ -60,7 +60,7 @@ def assert_the_same_elsewhere(tried: list[tuple[str, str]]) -> None:
     plain, others = digests(tried, OTHER_HASHES), digests(tried, OTHER_KERNELS)
     assert [pair for pair, a, b in zip(tried, here, plain, strict=True) if a != b] == []
     differ = [name for (name, _), a, b in zip(tried, here, others, strict=True) if a != b]
-    assert [n for n in differ if MethodSpec.parse(n).method.repeatable is Repeatable.ANY_PROCESSOR] == []
+    assert [n for n in differ if MethodSpec.parse(n).method.about.repeatable is Repeatable.ANY_PROCESSOR] == []
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:
         place: set(re.findall(r"`([^`]+)`", names)) for place, names in re.findall(r"\| ([^|]+) \| (.+) \|", section)
     }
     for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE):
-        stated = {name for name in METHODS.names() if METHODS.get(name).repeatable is place}
+        stated = {name for name in METHODS.names() if METHODS.get(name).about.repeatable is place}
         assert rows[place] & set(METHODS.names()) == stated
     others = {place: rows[place] - set(METHODS.names()) for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE)}
     assert others == {Repeatable.SAME_KERNELS: {"lcbench-*", "yahpo-*"}, Repeatable.SAME_MACHINE: set()}

@@ -19,7 +19,7 @@ from nasbench.cli.engine import loop, plan
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.cli.engine.workers import EvaluationSeeds
-from nasbench.methods import Logged, Method, Problem, Proposal
+from nasbench.methods import Logged, Method, Needs, Problem, Proposal
 from nasbench.results import Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.methods.levels import Stepwise, trajectory
@@ -49,7 +49,7 @@ def test_what_has_ended_or_failed_is_not_continued(levels: tuple[int, ...], fail
 class Draws(Method):
     """Random search for several objectives."""
 
-    serves_several = True
+    needs = Needs(several=True)
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         self._space, self._rng, self._asked = problem.space, rng, 0
@@ -80,7 +80,7 @@ def test_an_objective_that_is_known_at_the_end_alone_fails_no_part() -> None:
             return evaluation._replace(metrics={**evaluation.metrics, "size": size})
 
     class Steps(Stepwise):
-        serves_several = True
+        needs = replace(Stepwise.needs, several=True)
 
     found = several(Steps, Late(), evals=3)
     assert set(found.columns["status"]) == {"ok"}

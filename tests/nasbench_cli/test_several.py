@@ -27,7 +27,7 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import loop, plan, shares
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
-from nasbench.methods import Method, Observation, Problem
+from nasbench.methods import Method, Needs, Observation, Problem
 from nasbench.results import Setup, Store, StoreError, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli.toys import Spec, Toy
@@ -107,7 +107,7 @@ def test_suite_file_names_objectives(tmp_path: Path) -> None:
 class Told(Method):
     """Remembers what it is told."""
 
-    serves_several = True
+    needs = Needs(several=True)
     problem: Problem
     seen: list[Observation]
 

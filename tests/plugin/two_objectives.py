@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from nasbench import Method, Observation, Problem
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.methods import About, Needs
 
 
 class WeightedSteps(Method):
@@ -17,8 +18,10 @@ class WeightedSteps(Method):
         initial: number of random configurations before the first step.
     """
 
-    serves_several = True
-    source = "weights of Knowles, ParEGO, IEEE Transactions on Evolutionary Computation, 2006; steps by mutation"
+    needs = Needs(several=True)
+    about = About(
+        source="weights of Knowles, ParEGO, IEEE Transactions on Evolutionary Computation, 2006; steps by mutation"
+    )
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         self._problem, self._rng, self._initial = problem, rng, initial
