@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
     from nasbench.cli.engine.executors import EXECUTORS, Executor
-    from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+    from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Observation, Problem
     from nasbench.results import Store, StoreError
     from nasbench.results.report.report import Report
 
@@ -44,7 +44,7 @@ _PLACES = {
     "nasbench.benchmarks.constraints": ["parse_constraints"],
     "nasbench.benchmarks.spaces": ["Configuration", "GridSpace", "ParameterSpace", "Space"],
     "nasbench.cli.engine.executors": ["EXECUTORS", "Executor"],
-    "nasbench.methods": ["METHODS", "Method", "MethodSpec", "Observation", "Problem"],
+    "nasbench.methods": ["METHODS", "About", "Method", "MethodSpec", "Needs", "Observation", "Problem"],
     "nasbench.results": ["Store", "StoreError"],
 }
 
@@ -52,6 +52,7 @@ __all__ = [
     "BENCHMARKS",
     "EXECUTORS",
     "METHODS",
+    "About",
     "Benchmark",
     "Bound",
     "Configuration",
@@ -61,6 +62,7 @@ __all__ = [
     "Method",
     "MethodSpec",
     "Metric",
+    "Needs",
     "Observation",
     "ParameterSpace",
     "Problem",
