@@ -20,7 +20,7 @@ from nasbench.cli.engine import costs
 from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand, is_current
 from nasbench.cli.engine.suites import Shard, load_suite
-from nasbench.methods import MethodSpec
+from nasbench.methods import About, MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store
 from nasbench.results.store import content_hash
@@ -127,7 +127,7 @@ def costly(workers: int, evals: int | None, seconds: float | None, monkeypatch: 
     benchmark = toys.Live()
     monkeypatch.setattr(toys.Live, "seconds_each", lambda self: 12.0, raising=False)
     monkeypatch.setattr(costs, "open_benchmark", lambda name: benchmark)
-    monkeypatch.setattr(RandomSearch, "seconds", 0.5)
+    monkeypatch.setattr(RandomSearch, "about", About(seconds=0.5))
     (planned,) = expand([Grid((MethodSpec("random"),), ("digits@1",), ((),), (0,), Protocol(evals, seconds, workers))])
     return replace(planned, beginning=7.0)
 

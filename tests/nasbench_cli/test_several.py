@@ -73,9 +73,10 @@ def test_stored_shares_are_those_of_the_means_and_of_the_observed_values(
     assert np.isnan(columns["score"]).all()
 
 
-def test_identity_of_runs_with_one_objective_is_what_it_was() -> None:
-    assert planned("c-tpe", "model_size@0.3", ()).setup.id == "c196db99412370ae"  # since a repetition is held back
-    assert planned("c-tpe:pending=bad", "model_size@0.3", ()).setup.id != "c196db99412370ae"
+def test_objectives_and_options_are_in_the_identity() -> None:
+    one, other = (planned(name, "model_size@0.3", ()).setup for name in ("c-tpe", "c-tpe:pending=bad"))
+    assert dict(one.parameters)["pending"] == "ignored"  # also a default
+    assert one.id != other.id
     ids = {planned("random", objectives=o).setup.id for o in ((), OBJECTIVES, ("x-valid-error", "train_time"))}
     assert len(ids) == 3
 
