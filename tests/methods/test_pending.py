@@ -13,8 +13,8 @@ from nasbench.benchmarks import Bound, Evaluation, Metric, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.fidelity.densities import Densities
+from nasbench.methods.gaussian.scbo import SCBO
 from nasbench.methods.nasbot.surrogate import Surrogate
-from nasbench.methods.scbo import SCBO
 from nasbench.methods.smbo import Smbo
 from nasbench.methods.surrogates.rows import RowProcess
 

@@ -20,13 +20,13 @@ from nasbench.benchmarks.spaces.configspace import read
 from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods import MethodSpec, Observation, Problem
-from nasbench.methods.popnas.cells import blocks_of, canonical, time_features
-from nasbench.methods.popnas.forecast import Columns, Forecast, forecast, ranks
-from nasbench.methods.popnas.fronts import Element, exploration_front, pareto_front, underused
-from nasbench.methods.popnas.growth import BlockGrowth, NodeGrowth, StepGrowth, growth_of
-from nasbench.methods.popnas.method import Popnas
-from nasbench.methods.popnas.predictor import KernelRidge
-from nasbench.methods.popnas.rounds import spearman
+from nasbench.methods.growing.popnas.cells import blocks_of, canonical, time_features
+from nasbench.methods.growing.popnas.forecast import Columns, Forecast, forecast, ranks
+from nasbench.methods.growing.popnas.fronts import Element, exploration_front, pareto_front, underused
+from nasbench.methods.growing.popnas.growth import BlockGrowth, NodeGrowth, StepGrowth, growth_of
+from nasbench.methods.growing.popnas.method import Popnas
+from nasbench.methods.growing.popnas.predictor import KernelRidge
+from nasbench.methods.growing.popnas.rounds import spearman
 from tests.benchmarks import cells101
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")

@@ -13,10 +13,10 @@ from scipy.stats import multivariate_normal
 from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
+from nasbench.methods.gaussian.scbo import search
+from nasbench.methods.gaussian.scbo.search import SCBO, bilog, excesses, standardised, thompson
+from nasbench.methods.gaussian.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates, proportions
 from nasbench.methods.mixed import Mixed
-from nasbench.methods.scbo import search
-from nasbench.methods.scbo.search import SCBO, bilog, excesses, standardised, thompson
-from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates, proportions
 from nasbench.methods.surrogates.rows import RowProcess, _differences, _negative_likelihood
 from tests.benchmarks.mixed_space import SPACE
 

@@ -28,10 +28,10 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.listed import ListedChoices
 from nasbench.methods import Method, MethodSpec, Observation, Problem
 from nasbench.methods.bananas import Bananas
+from nasbench.methods.growing.popnas.method import Popnas
 from nasbench.methods.mcts import Mcts, Node
-from nasbench.methods.popnas.method import Popnas
-from nasbench.methods.rgpe import RGPE
 from nasbench.methods.smbo import Ridge, Smbo
+from nasbench.methods.transfer.rgpe import RGPE
 
 LOSS = Metric("loss", "")
 GRID = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", (0, 1))])

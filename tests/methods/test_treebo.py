@@ -18,9 +18,9 @@ from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+from nasbench.methods.growing.treebo.chains import Chains
+from nasbench.methods.growing.treebo.tree import Tree
 from nasbench.methods.surrogates.trees import Points
-from nasbench.methods.treebo.chains import Chains
-from nasbench.methods.treebo.tree import Tree
 
 TREE = open_benchmark("synthetic-tree")
 

@@ -12,10 +12,10 @@ from scipy.spatial.distance import cdist
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Ordinal, ParameterSpace
+from nasbench.methods.growing.treebo import surrogate as surrogates
+from nasbench.methods.growing.treebo.surrogate import Surrogate
+from nasbench.methods.growing.treebo.tree import Tree
 from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
-from nasbench.methods.treebo import surrogate as surrogates
-from nasbench.methods.treebo.surrogate import Surrogate
-from nasbench.methods.treebo.tree import Tree
 
 TREE = open_benchmark("synthetic-tree")
 

@@ -13,7 +13,7 @@ from nasbench.benchmarks import Bound, Metric, open_benchmark
 from nasbench.benchmarks.knowledge import Experts, Knowledge
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods import MethodSpec, Observation, Problem
-from nasbench.methods.warm_start import WarmStart
+from nasbench.methods.transfer.warm_start import WarmStart
 
 CAR = open_benchmark("hpobench-car")
 

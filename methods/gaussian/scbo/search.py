@@ -17,10 +17,10 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.hyperparameters import has_many
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
+from nasbench.methods.gaussian.scbo.trust_region import TrustRegion, candidates, proportions
 from nasbench.methods.mixed import Mixed, Rows
 from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
-from nasbench.methods.scbo.trust_region import TrustRegion, candidates, proportions
 
 if TYPE_CHECKING:
     from nasbench.methods.surrogates.rows import RowProcess

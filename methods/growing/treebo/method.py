@@ -24,9 +24,9 @@ from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
+    from nasbench.methods.growing.treebo.surrogate import Surrogate
+    from nasbench.methods.growing.treebo.tree import Path
     from nasbench.methods.surrogates.trees import Points
-    from nasbench.methods.treebo.surrogate import Surrogate
-    from nasbench.methods.treebo.tree import Path
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ class TreeBO(Method):
         for name, value in {"initial": initial, "refit": refit, "candidates": candidates}.items():
             check_range(name, value, 1)
         check_choice("acquisition", acquisition, ("joint", "two-step"))
-        from nasbench.methods.treebo.tree import Tree
+        from nasbench.methods.growing.treebo.tree import Tree
 
         self._problem, self._rng = problem, rng
         self._initial, self._refit, self._candidates = initial, refit, candidates
@@ -103,9 +103,6 @@ class TreeBO(Method):
     @classmethod
     def make_ready(cls) -> None:
         import scipy.special  # noqa: F401
-
-        import nasbench.methods.surrogates.acquisition
-        import nasbench.methods.treebo.surrogate  # noqa: F401
 
     def ask(self) -> Configuration:
         is_first = len(self._asked) < self._initial or len(self._observed) < _FEWEST
@@ -256,14 +253,14 @@ class TreeBO(Method):
         return configuration
 
     def _new_surrogate(self) -> Surrogate:
-        from nasbench.methods.treebo.surrogate import Surrogate
+        from nasbench.methods.growing.treebo.surrogate import Surrogate
 
         return Surrogate(self._tree.is_category, self._tree.is_bias, self._refit)
 
 
 def _flat(problem: Problem) -> Flat:
     if isinstance(problem.space, NetworkSpace):
-        from nasbench.methods.treebo.chains import Chains
+        from nasbench.methods.growing.treebo.chains import Chains
 
         return Chains(problem.space)
     if isinstance(problem.space, ListedSpace):

@@ -17,8 +17,8 @@ from nasbench.benchmarks.spaces.blocks import Cell
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.network_grids import CellGrid
-from nasbench.methods.popnas.cells import blocks_of, canonical, counts, time_features
-from nasbench.methods.popnas.fronts import Element
+from nasbench.methods.growing.popnas.cells import blocks_of, canonical, counts, time_features
+from nasbench.methods.growing.popnas.fronts import Element
 
 _NODES = 3  # nodes of NAS-Bench-201's cell, without its input
 _MOST_CHOICES = 1000

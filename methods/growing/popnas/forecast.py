@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import FiniteSpace
-from nasbench.methods.popnas.growth import Growth, Member
-from nasbench.methods.popnas.predictor import KernelRidge
+from nasbench.methods.growing.popnas.growth import Growth, Member
+from nasbench.methods.growing.popnas.predictor import KernelRidge
 from nasbench.methods.problem import Observation, Problem, Rank
 
 Array: TypeAlias = NDArray[np.float64]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nasbench.methods.contract import Logged
-from nasbench.methods.popnas.growth import Member
+from nasbench.methods.growing.popnas.growth import Member
 from nasbench.methods.problem import Observation
 
 _FEWEST = 3  # networks for a correlation
