@@ -55,7 +55,7 @@ def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = 
     if len(parts) > 1 and set(parts) <= {*names, *families}:
         return UsageError(f"{name!r} are several names where one {kind} is expected: give the option once for each")
     meant = suggestion(name, [*names, *families], 3 if families else 1)
-    listed = ", ".join([*names, *_counted(families)]) or "none"
+    listed = ", ".join([*names, *counted(families)]) or "none"
     advice = "; `nasbench list` has them all" if families else ""
     return UsageError(f"unknown {kind} {name!r}{meant}; allowed: {listed}{advice}")
 
@@ -104,7 +104,7 @@ def check_types(thing: object, types: Types, whose: str) -> None:
             raise UsageError(f"{name} of {whose} must be {what}, not {value!r}")
 
 
-def _counted(names: Iterable[str]) -> list[str]:
+def counted(names: Iterable[str]) -> list[str]:
     """Names grouped by their first word, with the size of each group: `hpolib-… (4)`."""
     families: dict[str, list[str]] = {}
     for name in names:

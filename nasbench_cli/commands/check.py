@@ -15,8 +15,8 @@ from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmar
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed, NotTested
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.engine.failures import kind

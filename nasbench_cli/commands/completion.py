@@ -35,7 +35,7 @@ def anything(context: click.Context, parameter: click.Parameter, begun: str) -> 
 
 def suites(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """Names of suites that begin with `begun`, and paths of suites in `suites/`."""
-    from nasbench.cli.engine.suites import suite_files
+    from nasbench.cli.engine.suite_files import suite_files
 
     return _fitting([*(p.stem for p in suite_files()), *map(str, Path("suites").glob("*.toml"))], begun)
 

@@ -22,8 +22,8 @@ from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
 from nasbench.benchmarks.tabular import added
 from nasbench.benchmarks.tabular.additions import ADDITIONS, Addition
 from nasbench.benchmarks.tabular.families import FAMILIES
+from nasbench.cli.commands.data_dir import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.once import Group
-from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
 

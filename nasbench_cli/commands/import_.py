@@ -23,8 +23,8 @@ from nasbench.benchmarks.tabular import (
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.frames import stem_of
 from nasbench.benchmarks.tabular.guess import guess
+from nasbench.cli.commands.data_dir import makes_data_dir
 from nasbench.cli.commands.once import Group
-from nasbench.cli.commands.options import makes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import inspect
 import json
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from nasbench.base.catalogue import Entry, catalogue
+from nasbench.base.errors import UsageError, counted
 from nasbench.base.layout import filled, in_columns, prose, terminal_width
 from nasbench.base.options import option_defaults
 from nasbench.base.registry import NotHere, Registry
 from nasbench.base.streams import say
-from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
-from nasbench.benchmarks.spaces import FiniteSpace
+from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.engine.plan import misfit
-from nasbench.cli.engine.suites import load_suite, suite_files
-from nasbench.methods import METHODS, MethodSpec, Problem
 
 
 @click.command("list", cls=Command)
@@ -28,10 +26,35 @@ from nasbench.methods import METHODS, MethodSpec, Problem
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @takes_data_dir
 def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
-    """List methods, benchmarks, suites and executors; with the word parts, the parts of a report made on request."""
+    """List methods, benchmarks, suites and executors; with a word after it, more of these.
+
+    `nasbench list parts` has the parts of a report that are made on request.
+    """
     if matrix and kind is not None:
         raise UsageError(f"--matrix lists methods beside benchmarks: leave out {kind}, or --matrix")
-    say(matrix_of_fits(as_json) if matrix else listing(kind, as_json))
+    say(matrix_of_fits(as_json) if matrix else overview() if kind is None and not as_json else listing(kind, as_json))
+
+
+def overview() -> str:
+    """Every name, with a line each where there are not too many; no method and no benchmark is opened."""
+    from nasbench.benchmarks import BENCHMARKS
+    from nasbench.cli.engine.suite_files import suite_files, title
+
+    groups: dict[str, list[Entry]] = {}
+    for entry in catalogue("nasbench.methods", "METHODS", "nasbench.methods"):
+        groups.setdefault(entry.group, []).append(entry)
+    methods = [_listed(f"methods, {group or 'classics'}", entries) for group, entries in groups.items()]
+    names = filled(", ".join(counted(BENCHMARKS.names())), terminal_width() - 2, further="")
+    suites = [Entry(path.stem, title(path), "") for path in suite_files()]
+    executors = catalogue("nasbench.cli.engine.executors", "EXECUTORS", "nasbench.executors")
+    benchmarks = f"benchmarks (`nasbench list benchmarks` says more of each):\n{textwrap.indent(names, '  ')}"
+    return "\n\n".join([*methods, benchmarks, _listed("suites", suites), _listed("executors", executors)])
+
+
+def _listed(heading: str, rows: Sequence[Entry | dict[str, str]]) -> str:
+    pairs = [(row.name, row.summary) if isinstance(row, Entry) else (row["name"], row["summary"]) for row in rows]
+    lines = prose(pairs, terminal_width() - 2) or "none here"
+    return f"{heading}:\n{textwrap.indent(lines, '  ')}"
 
 
 def listing(kind: str | None, as_json: bool) -> str:
@@ -45,15 +68,14 @@ def listing(kind: str | None, as_json: bool) -> str:
     lists = {"parts": _parts()} if kind == "parts" else {n: make() for n, make in makers.items() if kind in (None, n)}
     if as_json:
         return json.dumps(lists if kind is None else lists[kind], indent=2)
-    paragraphs = []
-    for name, rows in lists.items():
-        lines = prose([(row["name"], row["summary"]) for row in rows], terminal_width() - 2) or "none here"
-        paragraphs.append(f"{name}:\n{textwrap.indent(lines, '  ')}")
-    return "\n\n".join(paragraphs)
+    return "\n\n".join(_listed(name, rows) for name, rows in lists.items())
 
 
 def matrix_of_fits(as_json: bool) -> str:
     """A table of methods that fit benchmarks, with reasons where they do not, as text or JSON."""
+    from nasbench.benchmarks import BENCHMARKS
+    from nasbench.methods import METHODS
+
     misfits = {method: {name: _misfit(method, name) for name in BENCHMARKS.names()} for method in METHODS.names()}
     if as_json:
         return json.dumps({m: {b: why or "fits" for b, why in row.items()} for m, row in misfits.items()}, indent=2)
@@ -78,6 +100,10 @@ def _fits(fits: list[bool]) -> str:
 
 
 def _misfit(method: str, benchmark: str) -> str:
+    from nasbench.benchmarks import open_benchmark
+    from nasbench.cli.engine.plan import misfit
+    from nasbench.methods import MethodSpec, Problem
+
     try:
         opened = open_benchmark(benchmark)
         return misfit(MethodSpec(method), Problem.of(opened)).removeprefix("it ")
@@ -86,6 +112,8 @@ def _misfit(method: str, benchmark: str) -> str:
 
 
 def _methods() -> list[dict[str, str]]:
+    from nasbench.methods import METHODS
+
     return _with_options(METHODS)
 
 
@@ -108,6 +136,9 @@ def _with_options(registry: Registry[Any]) -> list[dict[str, str]]:
 
 
 def _benchmarks() -> list[dict[str, str]]:
+    from nasbench.benchmarks import BENCHMARKS, abilities, open_benchmark
+    from nasbench.benchmarks.spaces import FiniteSpace
+
     rows = []
     for name in BENCHMARKS.names():
         try:
@@ -137,6 +168,9 @@ def _in_a_line(facts: dict[str, str]) -> str:
 
 
 def _suites() -> list[dict[str, str]]:
+    from nasbench.cli.engine.suite_files import suite_files
+    from nasbench.cli.engine.suites import load_suite
+
     rows = []
     for path in suite_files():
         try:

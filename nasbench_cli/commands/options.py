@@ -14,7 +14,8 @@ from click.core import ParameterSource
 from nasbench.benchmarks import UsageError
 from nasbench.cli.commands import completion
 from nasbench.cli.engine.keys import KEYS, Key, asked_grid
-from nasbench.cli.engine.suites import Suite, lasting, load_suite, with_target
+from nasbench.cli.engine.suite_files import lasting
+from nasbench.cli.engine.suites import Suite, load_suite, with_target
 
 Command: TypeAlias = Callable[..., Any]
 
@@ -22,32 +23,6 @@ _COMPLETIONS = {"methods": completion.methods, "benchmarks": completion.benchmar
 _TYPES: dict[tuple[type, ...], type] = {(str,): str, (int, str): str, (int,): int, (int, float): float, (bool,): bool}
 _TARGET = "target"
 _WITH_SUITES = ("--method", "--bench", "--seeds")
-
-
-def takes_data_dir(command: Command) -> Command:
-    """Adds the option --data-dir to a command: it replaces $NASBENCH_DATA, also in processes that it starts."""
-    return _data_dir("Folder of data sets and imported tables, in place of $NASBENCH_DATA.", exists=True)(command)
-
-
-def makes_data_dir(command: Command) -> Command:
-    """Adds the option --data-dir to a command that makes the folder where it is missing."""
-    return _data_dir("Folder for data sets and imported tables, in place of $NASBENCH_DATA.", exists=False)(command)
-
-
-def _data_dir(meaning: str, exists: bool) -> Callable[[Command], Command]:
-    def use(context: click.Context, option: click.Parameter, folder: Path | None) -> None:
-        if folder is not None:
-            os.environ["NASBENCH_DATA"] = str(folder.resolve())
-
-    return click.option(
-        "--data-dir",
-        type=click.Path(exists=exists, file_okay=False, path_type=Path),
-        metavar="DIR",
-        expose_value=False,
-        is_eager=True,
-        callback=use,
-        help=meaning,
-    )
 
 
 def takes_shard(command: Command) -> Command:

@@ -15,17 +15,11 @@ from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets, warn_of_void_constraints
 from nasbench.cli.commands.messages import say_left_out, say_notices
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import (
-    asked_suite,
-    default_store,
-    takes_data_dir,
-    takes_force,
-    takes_grid,
-    takes_shard,
-)
+from nasbench.cli.commands.options import asked_suite, default_store, takes_force, takes_grid, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.suites import Shard, Suite

@@ -15,6 +15,7 @@ from nasbench.base.layout import span
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.forewarnings import (
     say_cautions,
     say_device,
@@ -24,15 +25,7 @@ from nasbench.cli.commands.forewarnings import (
 )
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_left_out, say_notices
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import (
-    asked_suite,
-    command_line,
-    default_store,
-    takes_data_dir,
-    takes_force,
-    takes_grid,
-    takes_shard,
-)
+from nasbench.cli.commands.options import asked_suite, command_line, default_store, takes_force, takes_grid, takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.executors import Executor, chosen

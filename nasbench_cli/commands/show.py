@@ -21,11 +21,12 @@ from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
-from nasbench.cli.engine.suites import suite_files, with_target
+from nasbench.cli.engine.suite_files import suite_files
+from nasbench.cli.engine.suites import with_target
 from nasbench.methods import METHODS, Method, MethodSpec
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)

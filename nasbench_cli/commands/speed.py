@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from nasbench.base.exits import DONE, SOME_FAILED
+from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.speed import tables
 
 

@@ -17,13 +17,13 @@ from nasbench.base.registry import NotHere
 from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.cli.engine.keys import KEYS, Key, check_benchmark, grid_of, with_defaults
 from nasbench.cli.engine.plan import Grid, PlannedSetup, parse_seeds
+from nasbench.cli.engine.suite_files import found, suite_files
 from nasbench.methods import MethodSpec
 from nasbench.results.scores import names as scores
 from nasbench.results.selection import check_label
 
 T = TypeVar("T")
 
-_OURS = Path(__file__).parents[2] / "suites"
 _WORDS = {str: 'text in "quotes"', dict: "a table", **KINDS}
 """The words for types of TOML in messages to the user."""
 
@@ -176,21 +176,12 @@ def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
     return tuple(BenchmarkSpec.parse(name, target).label if ":" in name else name for name in names)
 
 
-def suite_files() -> list[Path]:
-    """Suite files by name: those that come with nasbench, and those of the folder `suites` of the working directory.
-
-    Of two with the same name the working directory's counts.
-    """
-    files = {path.name: path for folder in (_OURS, Path("suites")) for path in folder.glob("*.toml")}
-    return [files[name] for name in sorted(files)]
-
-
 def load_suite(path: Path) -> Suite:
     """Reads a suite file; `quick` means suites/quick.toml, in the working directory or among those of nasbench.
 
     Raises UsageError, with the file, the line and the key, if something in it is wrong.
     """
-    path = _found(path)
+    path = found(path)
     try:
         text = textfile.read(path)
     except FileNotFoundError:
@@ -199,23 +190,6 @@ def load_suite(path: Path) -> Suite:
     except OSError as error:
         raise UsageError(f"cannot read the suite {path}: {error.strerror}") from None
     return _Reader(path, text).suite(textfile.parse_toml(path, text))
-
-
-def _found(path: Path) -> Path:
-    """The suite file that the user means by a path: it may lack the suffix, or be the name of a suite of nasbench."""
-    if path.exists() and not path.is_dir():
-        return path
-    name = path.name.removesuffix(".toml") + ".toml"
-    folders = (Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
-    return next((folder / name for folder in folders if (folder / name).exists()), path.with_name(name))
-
-
-def lasting(path: Path) -> str:
-    """The suite that the user means by a path as a word that means it from any folder: a name of ours, or its file."""
-    found = _found(path)
-    if not found.exists():
-        return str(path)
-    return found.stem if found.resolve().parent == _OURS.resolve() else str(found.resolve())
 
 
 class _Reader:

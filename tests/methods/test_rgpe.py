@@ -15,9 +15,9 @@ from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Bound, Evaluation, open_benchmark
 from nasbench.benchmarks.knowledge import Knowledge
 from nasbench.methods import MethodSpec, Observation, Problem
-from nasbench.methods.transfer import rgpe
 from nasbench.methods.surrogates.acquisition import expected_improvement
 from nasbench.methods.surrogates.rows import RowProcess
+from nasbench.methods.transfer import rgpe
 from nasbench.methods.transfer.rgpe import RGPE, losses, mixture, normal_scores, ranking_weights
 
 NAVAL = open_benchmark("hpolib-naval")

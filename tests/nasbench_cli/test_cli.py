@@ -19,6 +19,7 @@ from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.cli import main
 from nasbench.cli.main import cli
+from nasbench.methods import About
 from nasbench.results import Store
 from tests.conftest import SMALL, Lend, Printed
 from tests.nasbench_cli.toys import Toy
@@ -369,7 +370,7 @@ def test_a_stale_store_is_told_and_superseded(
     from nasbench.methods.random_search import RandomSearch
 
     nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
-    monkeypatch.setattr(RandomSearch, "version", 2)
+    monkeypatch.setattr(RandomSearch, "about", About(version=2))
     assert "stale" in nasbench("status", tmp_path / "s").out
     again = nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
     assert "1 run computed" in again.out

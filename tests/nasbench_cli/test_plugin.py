@@ -45,7 +45,7 @@ def test_a_benchmark_that_does_not_open_says_why(command: Command) -> None:
     done = command("run", "--method", "random", "--bench", "toy-closed")
     assert done.returncode == 2
     assert done.stderr == "nasbench: benchmark toy-closed cannot be opened: OSError: the data has gone\n"
-    assert "toy-closed" in command("list").stdout
+    assert "toy-closed" in command("list", "benchmarks").stdout
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

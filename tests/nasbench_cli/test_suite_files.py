@@ -24,7 +24,9 @@ from nasbench.cli.commands.run import run
 from nasbench.cli.engine import suites as suites_module
 from nasbench.cli.engine.keys import KEYS, asked_grid
 from nasbench.cli.engine.plan import expand
-from nasbench.cli.engine.suites import lasting, load_suite
+from nasbench.cli.engine.suite_files import lasting
+from nasbench.cli.engine.suites import load_suite
+from nasbench.methods import About
 from nasbench.results import Store
 from tests.conftest import Lend, Printed
 from tests.methods.libraries import LIBRARIES
@@ -149,7 +151,7 @@ def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
 
     path = tmp_path / "suite.toml"
     path.write_text(WHOLE.replace('["random"]', '["random", "evolution:population=5"]') + "evals = 10\nseeds = 3")
-    monkeypatch.setattr(RandomSearch, "seconds", 60.0)
+    monkeypatch.setattr(RandomSearch, "about", About(seconds=60.0))
     printed = nasbench("run", "--suite", path, "--store", tmp_path / "a")
     estimate = "estimated: 30.0 min with --jobs 1 on an otherwise idle machine (random 30.0 min)"
     assert f"{estimate}; --without NAME leaves a method out" in printed.out
