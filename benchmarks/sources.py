@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from nasbench.base.errors import UsageError
 from nasbench.base.files import digest_of
+from nasbench.base.numbers import count
+from nasbench.base.registry import Registry
 from nasbench.base.textfile import content_of
 from nasbench.benchmarks.folders import data_folder
 
@@ -20,7 +23,7 @@ _LARGEST = 1 << 28  # bytes of a file that is read at once
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(ABC):
     """Files at a fixed commit of a public repository."""
 
     name: str
@@ -42,6 +45,30 @@ class Source:
     origins: Mapping[str, str] = field(default_factory=dict)
     """Path in the repository of each file that is an original; all other files were made from the data at `path`."""
 
+    offers_all: ClassVar[bool] = False
+    """Whether `--all` makes benchmarks of more of its tasks."""
+
+    @abstractmethod
+    def convert(self, folder: Path, every: bool = False) -> Iterator[Any]:
+        """What becomes of the files in a folder, one after the other.
+
+        A table (`TableData`), metrics of a table (its name and `Columns`), or a sentence about what it has kept itself.
+
+        Args:
+            every: whether all tasks become benchmarks, instead of the chosen ones (`offers_all`).
+
+        Raises UsageError if a file is missing, cut off, or another one.
+        """
+
+    def made(self, here: Sequence[str]) -> str:
+        """The number of benchmarks or metrics that it has become, in words; empty if there are none.
+
+        Args:
+            here: the names of all benchmarks.
+        """
+        made = sum(name == self.name or name.startswith(f"{self.name}-") for name in here)
+        return count(made, "benchmark") if made else ""
+
     @property
     def can_be_downloaded(self) -> bool:
         """Whether every file is an original."""
@@ -55,6 +82,12 @@ class Source:
     def address(self, file: str) -> str:
         """Download address of an original file."""
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.origins[file]}"
+
+
+SOURCES: Registry[Source] = Registry(
+    "source", "nasbench.benchmarks", "nasbench.sources", lambda item: isinstance(item, Source)
+)
+"""Every source by its name for `nasbench data fetch`."""
 
 
 def take(source: Source, folder: Path) -> Path:

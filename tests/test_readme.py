@@ -36,7 +36,7 @@ PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in FILES}
 GROUPS = {
     "archive": ("make", "check"),
     "data": ("list", "fetch", "verify"),
-    "import": ("table", "nas-bench-201", "nas-bench-101", "nats-bench-size", "lcbench", "taskset", "columns"),
+    "import": ("table", "nas-bench-201", "nas-bench-101", "nats-bench-size", "taskset", "columns"),
 }
 DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 

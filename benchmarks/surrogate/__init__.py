@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
+from nasbench.benchmarks.sources import SOURCES
 from nasbench.benchmarks.surrogate import yahpo
 from nasbench.benchmarks.surrogate.scenarios import SCENARIOS
 
@@ -13,12 +14,13 @@ def _fetched() -> Mapping[str, Callable[[], Benchmark]]:
     return {
         f"{scenario.prefix}{task}": partial(yahpo.Surrogate, scenario, task)
         for scenario in SCENARIOS.values()
-        for task in yahpo.tasks(scenario)
+        for task in scenario.tasks()
     }
 
 
 BENCHMARKS.add_later(_fetched)
 for _scenario in SCENARIOS.values():
+    SOURCES.add(_scenario.name, _scenario)
     _most = f" (all but {', '.join(_scenario.chosen)} with --all)" if _scenario.chosen else ""
     BENCHMARKS.advice[_scenario.prefix] = (
         f"it is one of {len(_scenario.families)} tasks that come with the surrogate of YAHPO Gym{_most}",

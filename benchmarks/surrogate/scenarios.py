@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from nasbench.base.errors import UsageError
+from nasbench.base.files import beside
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.sources import Source
+from nasbench.base.numbers import count
+from nasbench.base.textfile import parse_json, read
+from nasbench.benchmarks.folders import data_folder, made, place_of
+from nasbench.benchmarks.sources import Source, read_checked
 
 CONFIG, CODES, MODEL = "config_space.json", "encoding.json", "model.onnx"
 """Names of a scenario's files: the space, the codes of its categories, and the network."""
+_TASKS = "tasks.json"  # beside a scenario's files: the tasks that are benchmarks, where they are not the chosen ones
 AT = "@{}"
 """End of the name of a metric that is measured at a value of the fidelity."""
 
@@ -31,6 +39,8 @@ class Answer(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Scenario(Source):
     """A surrogate for many tasks. Inputs and outputs are in the order of the network, which is not in its files."""
+
+    offers_all = True
 
     prefix: str
     """Beginning of the names of its benchmarks, before the number of the task."""
@@ -72,6 +82,50 @@ class Scenario(Source):
         """The family of each task, in ascending order of the tasks."""
         family_of = {t: f"{self.prefix}group-{k}" for k, group in enumerate(self.groups, 1) for t in group.split()}
         return dict(sorted(family_of.items(), key=lambda item: int(item[0])))
+
+    @property
+    def place(self) -> Path:
+        """The folder of its files, where they are or would be."""
+        return place_of(Path(self.folder), MODEL)
+
+    def contents(self, folder: Path) -> dict[str, bytes]:
+        """Its files in a folder. Raises UsageError if one is missing or not the expected one."""
+        return {file: read_checked(folder / file, digest, self.name) for file, digest in self.files.items()}
+
+    def convert(self, folder: Path, every: bool = False) -> Iterator[str]:
+        """Copies its files from a folder into the user's data folder, and says so.
+
+        Raises UsageError if a file is missing or not the expected one.
+        """
+        contents = self.contents(folder)
+        place = made(data_folder() / self.folder)
+        if self.chosen:
+            contents[_TASKS] = json.dumps(list(self.families if every else self.chosen)).encode()
+        for name, content in contents.items():
+            with beside(place / name) as aside:
+                aside.write_bytes(content)
+                aside.replace(place / name)
+        names = [f"{self.prefix}{task}" for task in self.tasks()]
+        yield (
+            f"{count(len(names), 'benchmark')}, {names[0]} to {names[-1]}; values come from a surrogate; kept in "
+            f"{place} until you delete it; `nasbench show {names[0]}` says more"
+        )
+
+    def tasks(self) -> list[str]:
+        """The tasks that are benchmarks here; none if it has not been fetched."""
+        place = self.place
+        if not (place / MODEL).exists():
+            return []
+        try:
+            stated = parse_json(place / _TASKS, read(place / _TASKS)) if self.chosen else list(self.families)
+        except (OSError, UsageError):
+            stated = None
+        return [task for task in self.families if task in (stated if isinstance(stated, list) else self.chosen)]
+
+    def made(self, here: Sequence[str]) -> str:
+        """The number of benchmarks that it has become, in words."""
+        made = sum(name.startswith(self.prefix) for name in here)
+        return count(made, "benchmark") if made else ""
 
 
 _REPOSITORY, _COMMIT = "slds-lmu/yahpo_data", "efdab9072f63bd680396cd4b78b927c4a0caaad3"

@@ -15,16 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nasbench.base.errors import UsageError
-from nasbench.base.files import beside
 from nasbench.base.metrics import Metric, Values
 from nasbench.base.repeatability import Repeatable
-from nasbench.base.textfile import parse_json, read
 from nasbench.benchmarks.abilities import quantile_rank
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
-from nasbench.benchmarks.folders import data_folder, made, place_of
 from nasbench.benchmarks.protobuf import Malformed
-from nasbench.benchmarks.sources import read_checked
 from nasbench.benchmarks.spaces import (
     Categorical,
     Configuration,
@@ -39,43 +35,10 @@ from nasbench.benchmarks.surrogate.scenarios import CODES, CONFIG, MODEL, SCENAR
 SAMPLE = 4096
 """Number of random configurations from which quantiles are computed, the same ones for all tasks of a scenario."""
 
-_TASKS = "tasks.json"  # beside a scenario's files: the tasks that are benchmarks, where they are not the chosen ones
 _ABSENT = "#na#"  # the category of a hyper-parameter that a configuration does not have
 _DIGITS = 12  # of the ends of a range: files have 0.10000000000000002
 _KEPT = 4096  # curves cached per benchmark
 _SECONDS = 0.01  # to predict one curve, roughly
-
-
-def import_scenario(scenario: Scenario, folder: Path, every: bool = False) -> Path:
-    """Copies the files of a scenario into the user's data folder, and returns their folder there.
-
-    Args:
-        folder: the folder with `model.onnx`, `encoding.json` and `config_space.json`.
-        every: whether all of its tasks become benchmarks, instead of the chosen ones.
-
-    Raises UsageError if a file is missing or not the expected one.
-    """
-    contents = _contents(scenario, folder)
-    place = made(data_folder() / scenario.folder)
-    if scenario.chosen:
-        contents[_TASKS] = json.dumps(list(scenario.families if every else scenario.chosen)).encode()
-    for name, content in contents.items():
-        with beside(place / name) as aside:
-            aside.write_bytes(content)
-            aside.replace(place / name)
-    return place
-
-
-def tasks(scenario: Scenario) -> list[str]:
-    """The tasks of a scenario that are benchmarks here; none if the scenario has not been fetched."""
-    place = _place(scenario)
-    if not (place / MODEL).exists():
-        return []
-    try:
-        stated = parse_json(place / _TASKS, read(place / _TASKS)) if scenario.chosen else list(scenario.families)
-    except (OSError, UsageError):
-        stated = None
-    return [task for task in scenario.families if task in (stated if isinstance(stated, list) else scenario.chosen)]
 
 
 class Surrogate(Benchmark):
@@ -199,23 +162,14 @@ class Opened(NamedTuple):
 def _opened(name: str) -> Opened:
     """The files of the scenario with this name. Raises UsageError if a file is missing or not the expected one."""
     scenario = SCENARIOS[name]
-    place = _place(scenario)
-    contents = _contents(scenario, place)
+    place = scenario.place
+    contents = scenario.contents(place)
     try:
         network = Network.read(contents[MODEL])
     except Malformed as error:
         raise UsageError(f"{place / MODEL} is not the surrogate of {scenario.name}: {error}") from None
     space = _space(scenario, json.loads(contents[CONFIG]))
     return Opened(scenario, space, network, json.loads(contents[CODES]))
-
-
-def _contents(scenario: Scenario, folder: Path) -> dict[str, bytes]:
-    """The files of a scenario in a folder. Raises UsageError if one is missing or not the expected one."""
-    return {file: read_checked(folder / file, digest, scenario.name) for file, digest in scenario.files.items()}
-
-
-def _place(scenario: Scenario) -> Path:
-    return place_of(Path(scenario.folder), MODEL)
 
 
 def _space(scenario: Scenario, facts: dict[str, Any]) -> ParameterSpace:

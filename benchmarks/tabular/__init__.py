@@ -6,7 +6,6 @@ from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS
 from nasbench.benchmarks.tabular import added, embedded, imported, learners, nasbench_graph
-from nasbench.benchmarks.tabular.families import FAMILIES
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
@@ -56,7 +55,4 @@ def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
 for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
 BENCHMARKS.add_last(_imported)
-for _name, _family in FAMILIES.items():
-    _from = "" if _family.can_be_downloaded else " --from FOLDER"
-    BENCHMARKS.advice[_name] = "it is a published table", f"nasbench data fetch {_name}{_from}"
 BENCHMARKS.advice["taskset-"] = "import the files of its task", "nasbench import taskset FILE…"

@@ -11,24 +11,16 @@ import click
 from nasbench.base.errors import unknown
 from nasbench.base.exits import DONE, SOME_FAILED
 from nasbench.base.layout import prose, table, terminal_width
-from nasbench.base.numbers import count
 from nasbench.base.streams import say
-from nasbench.benchmarks import BENCHMARKS, UsageError, sources
+from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images import DATASETS, medmnist
 from nasbench.benchmarks.images.medmnist import DataFile
-from nasbench.benchmarks.sources import Source
-from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
-from nasbench.benchmarks.tabular import added
-from nasbench.benchmarks.tabular.additions import ADDITIONS, Addition
-from nasbench.benchmarks.tabular.families import FAMILIES
+from nasbench.benchmarks.sources import SOURCES, Source, fetch, take
 from nasbench.cli.commands.data_dir import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.progress import Progress
-from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
-
-SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS, **ADDITIONS}
-"""The published tables, surrogates and further metrics of embedded tables, by name."""
+from nasbench.cli.commands.saving import keep
 
 
 @click.group(cls=Group)
@@ -49,8 +41,8 @@ def data_list() -> None:
     say(f"{table(rows)}\n")
     here = BENCHMARKS.names()
     published = [("published", "here", "what; licence")]
-    for source in SOURCES.values():
-        published.append((source.name, _made(source, here) or "not here", f"{source.what}; {source.licence}"))
+    for source in map(SOURCES.get, SOURCES.names()):
+        published.append((source.name, source.made(here) or "not here", f"{source.what}; {source.licence}"))
     say(prose(published, terminal_width()))
 
 
@@ -74,22 +66,24 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
     nas-bench-201-latency becomes metrics of the tables of NAS-Bench-201.
     The same command continues an interrupted download.
     """
-    published = [name for name in names if name in SOURCES]
-    images = [name for name in names if name not in SOURCES]
+    sources = SOURCES.names()
+    published = [SOURCES.get(name) for name in names if name in sources]
+    images = [name for name in names if name not in sources]
     if not names and not everything:
-        raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join([*medmnist.files(), *SOURCES])}")
+        raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join([*medmnist.files(), *sources])}")
     for name in images:
         if name not in DATASETS.names() and not name.startswith(tuple(DATASETS.advice)):
-            raise unknown("data set, table or surrogate", name, [*DATASETS.names(), *SOURCES])
-    if everything and (images or not all(name in SCENARIOS for name in names)):
-        raise UsageError(f"--all stands alone, or with one of {', '.join(SCENARIOS)}")
+            raise unknown("data set, table or surrogate", name, [*DATASETS.names(), *sources])
+    if everything and (images or not all(source.offers_all for source in published)):
+        offering = ", ".join(name for name in sources if SOURCES.get(name).offers_all)
+        raise UsageError(f"--all stands alone, or with one of {offering}")
     if given is not None and (images or not published):
         raise UsageError(
-            f"--from takes the files of {', '.join(SOURCES)}, not those of {', '.join(images) or 'images'}"
+            f"--from takes the files of {', '.join(sources)}, not those of {', '.join(images) or 'images'}"
         )
     files = [_file(name) for name in images] or list(medmnist.files().values())
-    for name in published:
-        _fetch_source(SOURCES[name], given, everything)
+    for source in published:
+        _fetch_source(source, given, everything)
     if images or not names:
         _fetch_images(files)
 
@@ -122,19 +116,6 @@ def data_verify(names: tuple[str, ...]) -> int:
     return DONE if good else SOME_FAILED
 
 
-def _made(source: Source, here: Sequence[str]) -> str:
-    """The number of benchmarks or metrics that a source has become here, in words; empty if there are none."""
-    if isinstance(source, Addition):
-        try:
-            metrics = {name for table in source.tables for name in added.names(table) if name.startswith(source.prefix)}
-        except UsageError:
-            return "damaged"
-        return count(len(metrics), "metric") if metrics else ""
-    begins = source.prefix if isinstance(source, Scenario) else f"{source.name}-"
-    made = sum(name.startswith(begins) or name == source.name for name in here)
-    return count(made, "benchmark") if made else ""
-
-
 def _fetch_source(source: Source, given: Path | None, every: bool) -> None:
     """Makes benchmarks of a published table or surrogate, or metrics of embedded tables.
 
@@ -147,15 +128,7 @@ def _fetch_source(source: Source, given: Path | None, every: bool) -> None:
     say(
         f"{source.name}: {source.what}\nsource: {source.origin}\ncitation: {source.citation}\nlicence: {source.licence}"
     )
-    folder = sources.fetch(source) if given is None else sources.take(source, given)
-    if isinstance(source, Scenario):
-        save_scenario(source, folder, every)
-    elif isinstance(source, Addition):
-        for name, new in source.columns(folder):
-            save_columns(name, new)
-    else:
-        for made in FAMILIES[source.name].convert(folder):
-            save_table(made)
+    keep(source, fetch(source) if given is None else take(source, given), every)
 
 
 def _fetch_images(files: Sequence[DataFile]) -> None:

@@ -10,7 +10,6 @@ import click
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import BenchmarkSpec, UsageError
-from nasbench.benchmarks.surrogate.scenarios import LCBENCH
 from nasbench.benchmarks.tabular import (
     TabularBenchmark,
     columns,
@@ -26,7 +25,7 @@ from nasbench.benchmarks.tabular.guess import guess
 from nasbench.cli.commands.data_dir import makes_data_dir
 from nasbench.cli.commands.once import Group
 from nasbench.cli.commands.progress import Progress
-from nasbench.cli.commands.saving import save_columns, save_scenario, save_table
+from nasbench.cli.commands.saving import save_columns, save_table
 
 
 @click.group("import", cls=Group)
@@ -140,17 +139,6 @@ def import_taskset(files: tuple[Path, ...]) -> None:
     """
     for table in [taskset.read_task(file) for file in files]:
         save_table(table)
-
-
-@import_.command("lcbench", short_help="The surrogate of LCBench (YAHPO Gym).")
-@click.argument("folder", type=click.Path(path_type=Path))
-@makes_data_dir
-def import_lcbench(folder: Path) -> None:
-    """Make the 34 benchmarks lcbench-3945 … lcbench-189909: seven hyper-parameters of perceptrons, 52 epochs.
-
-    FOLDER has model.onnx, encoding.json and config_space.json from YAHPO Gym's data (lcbench).
-    """
-    save_scenario(LCBENCH, folder)
 
 
 def _write_guess(data: Path, spec: Path | None) -> None:

@@ -9,10 +9,20 @@ import numpy as np
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, UsageError
-from nasbench.benchmarks.surrogate import yahpo
-from nasbench.benchmarks.surrogate.scenarios import Scenario
+from nasbench.benchmarks.sources import Source
 from nasbench.benchmarks.tabular import EMBEDDED, added, imported
 from nasbench.methods import METHODS
+
+
+def keep(source: Source, folder: Path, every: bool = False) -> None:
+    """Makes benchmarks and metrics of the files of a source in a folder; see `Source.convert`."""
+    for made in source.convert(folder, every):
+        if isinstance(made, imported.TableData):
+            save_table(made)
+        elif isinstance(made, str):
+            say(made)
+        else:
+            save_columns(*made)
 
 
 def save_table(table: imported.TableData) -> None:
@@ -57,23 +67,6 @@ def save_columns(name: str, new: added.Columns) -> None:
         f"{new.metrics[0].name} to {new.metrics[-1].name}; kept in {folder} until you delete it"
     )
     say(f"notice: runs on {name} without these metrics are stale now", err=True)
-
-
-def save_scenario(scenario: Scenario, folder: Path, every: bool = False) -> None:
-    """Makes benchmarks of a surrogate.
-
-    Args:
-        folder: has its files.
-        every: whether all of its tasks become benchmarks, instead of the chosen ones.
-
-    Raises UsageError if a file is missing, cut off, or another one.
-    """
-    place = yahpo.import_scenario(scenario, folder, every)
-    names = [f"{scenario.prefix}{task}" for task in yahpo.tasks(scenario)]
-    say(
-        f"{count(len(names), 'benchmark')}, {names[0]} to {names[-1]}; values come from a surrogate; kept in {place} "
-        f"until you delete it; `nasbench show {names[0]}` says more"
-    )
 
 
 def _checksum_before(name: str) -> str:

@@ -18,12 +18,14 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import Level, download
+from nasbench.benchmarks.families import Family
+from nasbench.benchmarks.sources import SOURCES
 from nasbench.benchmarks.spaces.nasbench101 import OPERATIONS
 from nasbench.benchmarks.tabular import open_table
-from nasbench.benchmarks.tabular.families import FAMILIES
 from nasbench.benchmarks.tabular.imported import TableData, save
 from tests.conftest import Printed
 
+FAMILIES = {name: source for name in SOURCES.names() if isinstance(source := SOURCES.get(name), Family)}
 SHARED = Path(os.environ.get("NASBENCH_SHARED") or Path(__file__).parents[3] / "shared") / "data" / "families"
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the published tables are not in {SHARED}")
 

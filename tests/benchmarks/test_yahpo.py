@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces import Float, Integer, ParameterSpace
 from nasbench.benchmarks.surrogate import yahpo
 from nasbench.benchmarks.surrogate.network import Network
 from nasbench.benchmarks.surrogate.scenarios import LCBENCH, RPART, SCENARIOS, XGBOOST, Scenario
-from nasbench.benchmarks.surrogate.yahpo import Surrogate, import_scenario
+from nasbench.benchmarks.surrogate.yahpo import Surrogate
 from tests.conftest import Printed
 
 SHARED = Path(os.environ.get("NASBENCH_SHARED") or Path(__file__).parents[3] / "shared") / "data"
@@ -73,8 +73,9 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
     yahpo._opened.cache_clear()
     for scenario in (RPART, XGBOOST):
-        import_scenario(scenario, FOLDERS[scenario.name])
-    return import_scenario(LCBENCH, DATA)
+        list(scenario.convert(FOLDERS[scenario.name]))
+    list(LCBENCH.convert(DATA))
+    return LCBENCH.place
 
 
 def test_answers_are_the_recorded_ones() -> None:
@@ -160,13 +161,13 @@ def test_the_size_of_the_training_data_is_a_fidelity_of_separate_trainings() -> 
 
 def test_eight_tasks_are_benchmarks_and_all_on_request(nasbench: Callable[..., Printed]) -> None:
     for scenario in (RPART, XGBOOST):
-        assert len(yahpo.tasks(scenario)) == 8
-        assert set(yahpo.tasks(scenario)) == set(scenario.chosen)
+        assert len(scenario.tasks()) == 8
+        assert set(scenario.tasks()) == set(scenario.chosen)
     done = nasbench("data", "fetch", RPART.name, "--all", "--from", FOLDERS[RPART.name])
     assert done.code == 0, done.err
     assert "117 benchmarks, yahpo-rbv2-rpart-3 to yahpo-rbv2-rpart-41212" in done.out
-    assert len(yahpo.tasks(RPART)) == 117
-    assert len(yahpo.tasks(LCBENCH)) == 34
+    assert len(RPART.tasks()) == 117
+    assert len(LCBENCH.tasks()) == 34
 
 
 @pytest.mark.slow
@@ -276,10 +277,10 @@ def test_files_that_are_others_get_one_sentence(nasbench: Callable[..., Printed]
                 (folder / name).unlink()
             else:
                 (folder / name).write_bytes((DATA / name).read_bytes()[:-1])
-            refused = nasbench("import", "lcbench", folder)
+            refused = nasbench("data", "fetch", "yahpo-lcbench", "--from", folder)
             assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
             assert ("cut off" if change == "cut" else "cannot read") in refused.err
-    done = nasbench("import", "lcbench", DATA)
+    done = nasbench("data", "fetch", "yahpo-lcbench", "--from", DATA)
     assert done.code == 0
     assert "34 benchmarks" in done.out
 

@@ -140,7 +140,7 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ([*RUN, "--store", ""], "--store is empty: is a variable of the shell not set"),
         ([*RUN, "--store="], "--store is empty"),
         (["report", ""], "an argument is empty"),
-        (["import", "csv"], "No such command 'csv'. Allowed: columns, lcbench, nas-bench-101"),
+        (["import", "csv"], "No such command 'csv'. Allowed: columns, nas-bench-101"),
         (["show", "nb201"], "unknown benchmark, method or executor 'nb201'"),
         (["list", "everything"], "'everything' is not one of 'methods', 'benchmarks', 'suites', 'executors', 'parts'"),
         (["list", "suites", "--matrix"], "leave out suites, or --matrix"),

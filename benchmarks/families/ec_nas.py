@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from nasbench.base.metrics import Metric
+from nasbench.benchmarks.families.family import Family, Rows, frame, numbered
 from nasbench.benchmarks.spaces.nasbench101 import OPERATIONS, ListedCells, Point, compact, point_of
-from nasbench.benchmarks.tabular.families.family import Family, Rows, frame, numbered
 from nasbench.benchmarks.tabular.imported import TableData
 
 _FILE = "ec_nas_4epochs_measured.parquet"

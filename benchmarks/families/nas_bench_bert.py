@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from nasbench.base.metrics import Metric
+from nasbench.benchmarks.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.spaces import Categorical, Hyperparameter
-from nasbench.benchmarks.tabular.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.tabular.imported import TableData
 
 _FILE = "nas_bench_bert.parquet"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nasbench.base.metrics import Metric
+from nasbench.benchmarks.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.spaces import Categorical
-from nasbench.benchmarks.tabular.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.tabular.imported import TableData
 
 _FILE = "accel_nasbench.parquet"

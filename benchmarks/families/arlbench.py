@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasbench.base.metrics import Metric
+from nasbench.benchmarks.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer
-from nasbench.benchmarks.tabular.families.family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.tabular.imported import TableData
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nasbench.base.metrics import Metric
+from nasbench.benchmarks.families.family import Family, frame, rows_of
 from nasbench.benchmarks.spaces import Categorical
-from nasbench.benchmarks.tabular.families.family import Family, frame, rows_of
 from nasbench.benchmarks.tabular.imported import TableData
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from nasbench.benchmarks.families.family import Family, complete
 from nasbench.benchmarks.spaces import Ordinal
 from nasbench.benchmarks.spaces.grid import GridSpace
-from nasbench.benchmarks.tabular.families.family import Family, complete
 from nasbench.benchmarks.tabular.imported import TableData
 
 _LAYERS = 7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,9 +34,9 @@ class Family(Source):
     tables: Callable[[Family, Path], list[TableData]]
     """Builds the tables from a folder with the files."""
 
-    def convert(self, folder: Path) -> list[TableData]:
+    def convert(self, folder: Path, every: bool = False) -> Iterator[TableData]:
         """The tables in a folder with the files. Raises UsageError if a file cannot be read."""
-        return self.tables(self, folder)
+        yield from self.tables(self, folder)
 
     def table(self, name: str, space: FiniteSpace, columns: Mapping[Metric, Array], **more: Any) -> TableData:
         """A table with its source and licence.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nasbench.base.errors import UsageError
+from nasbench.base.numbers import count
 from nasbench.benchmarks.sources import Source
-from nasbench.benchmarks.tabular import columns, open_table
+from nasbench.benchmarks.tabular import added, open_table
 from nasbench.benchmarks.tabular.added import Columns
 
 
@@ -24,8 +26,10 @@ class Addition(Source):
     unit: str
     """Unit of all metrics."""
 
-    def columns(self, folder: Path) -> Iterator[tuple[str, Columns]]:
+    def convert(self, folder: Path, every: bool = False) -> Iterator[tuple[str, Columns]]:
         """The metrics of each table, from a folder with the file. Raises UsageError if it cannot be read."""
+        from nasbench.benchmarks.tabular import columns  # takes a while to import
+
         (file,) = self.files
         said = f"{self.citation}, licence {self.licence}"
         for name in self.tables:
@@ -33,8 +37,16 @@ class Addition(Source):
             metrics = tuple(replace(metric, description=f"{metric.description}: {said}") for metric in new.metrics)
             yield name, new._replace(metrics=metrics)
 
+    def made(self, here: Sequence[str]) -> str:
+        """The number of metrics that the tables have of it, in words."""
+        try:
+            metrics = {name for table in self.tables for name in added.names(table) if name.startswith(self.prefix)}
+        except UsageError:
+            return "damaged"
+        return count(len(metrics), "metric") if metrics else ""
 
-_LATENCY = Addition(
+
+LATENCY = Addition(
     name="nas-bench-201-latency",
     what="latency of the 15,625 cells of NAS-Bench-201 on 27 devices",
     repository="HayeonLee/HELP",
@@ -48,5 +60,3 @@ _LATENCY = Addition(
     prefix="latency-",
     unit="ms",
 )
-ADDITIONS = {_LATENCY.name: _LATENCY}
-"""Additions by their names for `nasbench data fetch`."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nasbench.benchmarks.families.family import Family, complete
 from nasbench.benchmarks.spaces import Categorical
 from nasbench.benchmarks.spaces.grid import GridSpace
-from nasbench.benchmarks.tabular.families.family import Family, complete
 from nasbench.benchmarks.tabular.imported import TableData
 
 _FILE = "nas-bench-macro_cifar10.json"
