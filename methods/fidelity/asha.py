@@ -15,8 +15,8 @@ from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
-from nasbench.methods.fidelity.rungs import rungs
 from nasbench.methods.problem import Observation, Problem, Proposal
+from nasbench.methods.rungs import rungs
 
 _VARIANTS = ("promotion", "stopping")
 

@@ -19,8 +19,8 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
 from nasbench.benchmarks.spaces.hyperparameters import at_share, share_of
 from nasbench.methods.contract import METHODS
 from nasbench.methods.fidelity.hyperband import Bracket, Hyperband
-from nasbench.methods.fidelity.rungs import best, merged, sizes_of_authors
 from nasbench.methods.problem import Observation, Problem, Proposal, Rank
+from nasbench.methods.rungs import best, merged, sizes_of_authors
 
 Vector: TypeAlias = NDArray[np.float64]
 """A point of the unit cube, one coordinate per hyper-parameter."""

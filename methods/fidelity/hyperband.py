@@ -14,8 +14,8 @@ from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
-from nasbench.methods.fidelity.rungs import SIZES, best, merged, rungs, sizes
 from nasbench.methods.problem import Observation, Problem, Proposal, Rank
+from nasbench.methods.rungs import SIZES, best, merged, rungs, sizes
 
 
 class Bracket:

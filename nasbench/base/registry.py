@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.machinery import FileFinder
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from nasbench.base.errors import UsageError, unknown
@@ -15,6 +17,7 @@ from nasbench.base.foreign import Broken, foreign
 
 T = TypeVar("T")
 
+_REGISTERS = re.compile(r"^@\w+\.register\(", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9+_-]*")
 
 
@@ -140,13 +143,12 @@ class Registry(Generic[T]):
             return
         self._loaded = True
         package = importlib.import_module(self._package)
-        # A broken module must not affect the others.
-        for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
-            try:
+        for module in _registering(package.__path__, self._package):
+            try:  # a broken module must not affect the others
                 with foreign():
-                    importlib.import_module(module.name)
+                    importlib.import_module(module)
             except (Broken, UsageError) as error:
-                self.broken[module.name.rpartition(".")[2]] = str(error)
+                self.broken[module.rpartition(".")[2]] = str(error)
         for find in self._later:
             for name, item in find().items():
                 self.add(name, item)
@@ -169,6 +171,17 @@ class Registry(Generic[T]):
                 self.add(point.name, item)
             except (Broken, UsageError) as error:
                 self.broken[point.name] = str(error)
+
+
+def _registering(folders: Iterable[str], package: str) -> Iterator[str]:
+    """The modules of a package, and those of its folders, at any depth, that register something by a decorator."""
+    for found in pkgutil.iter_modules(folders, f"{package}."):
+        yield found.name
+        if found.ispkg and isinstance(found.module_finder, FileFinder):
+            folder = Path(found.module_finder.path, found.name.rpartition(".")[2])
+            for path in sorted(folder.rglob("*.py")):
+                if _REGISTERS.search(path.read_text(encoding="utf-8")):
+                    yield ".".join([found.name, *path.relative_to(folder).with_suffix("").parts])
 
 
 def entry_names(group: str, built_in: Sequence[str]) -> tuple[str, ...]:

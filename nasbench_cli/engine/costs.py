@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.engine.plan import PlannedSetup
-from nasbench.methods.fidelity.rungs import merged, rungs, sizes
+from nasbench.methods.rungs import merged, rungs, sizes
 from nasbench.results import Setup, Store
 
 BYTES_A_ROW = 60.0

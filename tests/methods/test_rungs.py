@@ -12,7 +12,7 @@ from nasbench.base.errors import UsageError
 from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.methods import MethodSpec, Observation, Problem, Proposal
-from nasbench.methods.fidelity.rungs import best, merged, rungs, sizes
+from nasbench.methods.rungs import best, merged, rungs, sizes
 from tests.methods.levels import named
 
 
