@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-METHODS = sorted(
-    path.parent.name for path in (ROOT / "methods").glob("*/__init__.py") if path.parent.name != "surrogates"
-)
+FOLDERS = sorted(path.parent.name for path in (ROOT / "methods").glob("*/__init__.py"))
 ROOMS = [
-    *(f"methods/{name}" for name in FOLDERS if name != "surrogates"),
+    *(f"methods/{name}" for name in FOLDERS if name != "surrogates"),  # that one is shared
     *(f"benchmarks/{name}" for name in ("families", "surrogate", "images", "regression", "learners")),
 ]
 NEED_TPE = {"bohb", "parego", "warm_start"}
@@ -29,7 +27,8 @@ from nasbench.cli.commands.list import overview
 from nasbench.methods import METHODS
 assert pathlib.Path(nasbench.__file__).is_relative_to(pathlib.Path.cwd()), nasbench.__file__
 frame = nasbench.run(["random", "evolution"], "nb201-cifar10", seeds=3, evals=120, store="s")
-print(json.dumps([METHODS.names(), METHODS.broken, BENCHMARKS.broken, len(frame), overview(), nasbench.report("s").text]))
+report = nasbench.report("s").text
+print(json.dumps([METHODS.names(), METHODS.broken, BENCHMARKS.broken, len(frame), overview(), report]))
 """
 
 
