@@ -80,7 +80,7 @@ reproduce: .venv/core
 
 # The README's picture and first table, and the tables of docs/findings/which-method.md, of what `reproduce` computes.
 picture: reproduce
-	$(BIN)/python docs/findings.py quick
+	$(BIN)/python -m research.findings quick
 
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
 # What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Images that are
@@ -111,7 +111,7 @@ reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
 $(FINDINGS): setup
 	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS) $(OPTIONS); done
-	$(BIN)/python docs/findings.py $(SUITES)
+	$(BIN)/python -m research.findings $(SUITES)
 
 # The embedded tables sk-… (docs/own-tables.md), computed anew; what was interrupted goes on where it was. The folder is kept.
 TABLES ?= runs/tables
@@ -123,7 +123,7 @@ tables: setup
 		test -e $$table-splits.jsonl || cp $$table.jsonl $$table-splits.jsonl; \
 		$(BIN)/nasbench tabulate learner:$$learner:$$data --sample 60 --repetitions 15 --out $$table-splits; \
 	done; done
-	$(BIN)/python -m examples.own_tables $(TABLES)
+	$(BIN)/python -m research.own_tables $(TABLES)
 
 # The table cells-organa (docs/tabulate.md), in parts: trains, at the lowest priority, what its part lacks, and appends to the part,
 # which is to be committed. Interrupt it at any time; the next call goes on.

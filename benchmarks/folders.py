@@ -47,6 +47,6 @@ def place_of(folder: Path, file: str) -> Path:
 
 
 def _user_folder(kind: str) -> str:
-    import platformdirs  # may be missing where `nasbench speed --gpu` runs
+    import platformdirs  # may be missing where `python -m research.gpu` runs
 
     return platformdirs.user_cache_dir("nasbench") if kind == "cache" else platformdirs.user_data_dir("nasbench")

@@ -132,7 +132,7 @@ def test_an_extra_that_is_not_there_is_refused_before_pip() -> None:
 
 @each_page
 def test_every_path_on_a_page_exists(page: str) -> None:
-    rooms = "nasbench_cli|methods|benchmarks|results|tests|suites|examples|docs"
+    rooms = "nasbench_cli|methods|benchmarks|results|tests|suites|examples|research|docs"
     for path in re.findall(rf"`((?:{rooms})/[\w./-]*)`", prose(page)):
         assert (ROOT / path).exists(), path
 

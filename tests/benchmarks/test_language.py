@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from examples import language_figures as figures
 from nasbench.benchmarks.spaces import ForeignConfiguration
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import Part, ProgramError, real
@@ -25,6 +24,7 @@ from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from nasbench.benchmarks.spaces.published.vit import vit
+from research import language_figures as figures
 from tests.benchmarks.written import ALL, COUNTS, SMALL, alike, dropping, late, named, op, shared_or, unread
 
 # Counts

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from examples import language_figures as figures
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import Basic, Part, ProgramError
@@ -20,6 +19,7 @@ from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from nasbench.benchmarks.spaces.published.vit import vit
+from research import language_figures as figures
 from tests.benchmarks.written import named
 
 

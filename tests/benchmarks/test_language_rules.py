@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from examples import language_figures as figures
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import (
@@ -27,6 +26,7 @@ from nasbench.benchmarks.spaces.language.combinators import (
 from nasbench.benchmarks.spaces.language.graph import Basic, D, Dependent, Part, ProgramError, constant
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.language.traversal import ordered_hyperparameters, ordered_modules
+from research import language_figures as figures
 from tests.benchmarks.written import op
 
 # Algorithms

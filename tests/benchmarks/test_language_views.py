@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from examples import language_figures as figures
 from nasbench.benchmarks.spaces import Hashed
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,
@@ -25,6 +24,7 @@ from nasbench.benchmarks.spaces.published.cells import cells
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import is_valid, nasbench101
 from nasbench.benchmarks.spaces.published.popnas import popnas
+from research import language_figures as figures
 from tests.benchmarks.written import FINITE, alike, late, named, op
 
 

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from examples import own_tables
 from nasbench.base.errors import UsageError
 from nasbench.base.metrics import Metric
 from nasbench.benchmarks import BENCHMARKS, abilities, open_benchmark
@@ -27,6 +26,7 @@ from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import learners
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.cli.checks import BENCHMARK_CHECKS
+from research import own_tables
 from tests.benchmarks import directly
 from tests.conftest import Printed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from examples import language_figures as figures
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.combinators import (
@@ -23,6 +22,7 @@ from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from nasbench.benchmarks.spaces.published.vit import vit
+from research import language_figures as figures
 
 COUNTS = {
     figures.figure_1: 6,

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from examples import language_figures as figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import (
     Categorical,
@@ -32,6 +31,7 @@ from nasbench.methods.growing.popnas.method import Popnas
 from nasbench.methods.mcts import Mcts, Node
 from nasbench.methods.smbo import Ridge, Smbo
 from nasbench.methods.transfer.rgpe import RGPE
+from research import language_figures as figures
 
 LOSS = Metric("loss", "")
 GRID = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", (0, 1))])

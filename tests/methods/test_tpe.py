@@ -8,13 +8,13 @@ import pytest
 from numpy.random import Generator
 from scipy import ndimage
 
-from examples import ctpe_figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE
 from nasbench.methods.tpe.tpe import evaluations_that_bar
+from research import ctpe_figures
 from tests.benchmarks.mixed_space import SPACE
 from tests.methods.tpe_grid import FAILED, GRID, LOWER, SIZE, UPPER, problem, score, tell
 

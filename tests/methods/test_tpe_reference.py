@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import ctpe_reference
-from examples.ctpe_reference import Reference
+from research import ctpe_reference
+from research.ctpe_reference import Reference
 
 THEIRS = [Reference(50, (4.0, 3.0, 2.0, 1.0)), Reference(20, (8.0, 6.0, 4.0, 2.0))]
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from examples.language_figures import figure_18
 from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.cli import main
 from nasbench.cli.main import cli
 from nasbench.methods import About
 from nasbench.results import Store
+from research.language_figures import figure_18
 from tests.conftest import SMALL, Lend, Printed
 from tests.nasbench_cli.toys import Toy
 

@@ -1,7 +1,7 @@
 """Makes the tables `sk-…` of what `nasbench tabulate` has evaluated, and checks that they rank configurations.
 
     make tables                          # evaluates what the folder lacks, then calls this
-    python -m examples.own_tables FOLDER [--into benchmarks/tabular/packed]
+    python -m research.own_tables FOLDER [--into benchmarks/tabular/packed]
 
 FOLDER has, per table, NAME.csv of all configurations with five repetitions, and NAME-splits.csv of 60 configurations
 with fifteen, of which the first five are the same. The rule, fixed before its figures were computed for any table: a
@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from examples.pilot import agreement, reliability
 from nasbench.benchmarks.learners.data import DATA
 from nasbench.benchmarks.learners.estimators import LEARNERS
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.learners import FOLDER, PackedTable, pack
 from nasbench.benchmarks.tabular.table import Array
 from nasbench.benchmarks.tabular.user_table import read_table
+from research.pilot import agreement, reliability
 
 LEAST_RELIABILITY, LEAST_AGREEMENT = 0.9, 0.8
 """What the reliability of the mean, and the rank correlation with ten other splits, must reach."""

@@ -19,7 +19,7 @@ import pytest
 
 from nasbench.base.faults import DeviceLost
 from nasbench.benchmarks import UsageError
-from nasbench.cli.speed.gpu.apart import CONTEXT, Result, measured
+from research.gpu.apart import CONTEXT, Result, measured
 
 PLENTY = 120.0  # seconds that a measurement of nothing is given
 
@@ -90,7 +90,7 @@ def _hang() -> None:
 
 
 MEASURES = """
-from nasbench.cli.speed.gpu.apart import measured
+from research.gpu.apart import measured
 from tests.nasbench_cli.test_speed_apart import PLENTY, begins_another
 if __name__ == "__main__":
     measured(begins_another, {seconds})

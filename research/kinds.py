@@ -1,4 +1,4 @@
-"""Reports `wide` by the kind of search space and by the noise of its benchmarks, for docs/findings.py.
+"""Reports `wide` by the kind of search space and by the noise of its benchmarks, for research/findings.py.
 
 Each group of benchmarks has a separate report, whose sentence and expected ranks are kept.
 """

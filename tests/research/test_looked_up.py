@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from examples.looked_up import EDGES, Truth, beside, final_probabilities, mean_of
 from nasbench.base.numbers import p_value
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images import LookUp
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
+from research.looked_up import EDGES, Truth, beside, final_probabilities, mean_of
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 """Reports a suite's store into docs/reproduced/, and writes what is there into the pages that show it.
 
-`nasbench speed --gpu --out docs/reproduced/gpu` writes the table of docs/gpu.md there itself.
+`python -m research.gpu --out docs/reproduced/gpu` writes the table of docs/gpu.md there itself.
 
-    python docs/findings.py SUITE…   # reports runs/SUITE first; the Makefile's reproduce-… targets call this
-    python docs/findings.py          # writes the pages only
+    python -m research.findings SUITE…   # reports runs/SUITE first; the Makefile's reproduce-… targets call this
+    python -m research.findings          # writes the pages only
 
 Of a report only the files are kept that a page, a test or the Makefile names: every other one can be made again.
 A page shows a part of a file between two comments. `<!-- from reproduced/nasbot/report.txt: Expected | Feasible -->`
@@ -27,8 +27,8 @@ from pathlib import Path
 
 from nasbench.base.numbers import p_value
 
-DOCS = Path(__file__).parent
-ROOT = DOCS.parent
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
 PARTS = {
     "ctpe-rivals": ("thinking",),
@@ -54,7 +54,7 @@ TABLES = {
     "pending.csv": ("pending",),
     "optuna.csv": ("pending", "--optuna"),
 }
-"""Tables that examples print from a store: the example, and its options."""
+"""Tables that scripts of this folder print from a store: the script, and its options."""
 
 _NAMED = re.compile(r"reproduced/([\w-]+/[\w-]+\.\w+)")
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
@@ -86,13 +86,13 @@ def _keep(suite: str, name: str, protocol: str) -> None:
         if f"{name}/{path.name}" in named():
             shutil.copyfile(path, into / path.name)
     if f"{suite}/kinds.txt" in named():
-        import kinds
+        from research import kinds
 
         kinds.write(into)
-    for file, (example, *options) in TABLES.items():
+    for file, (script, *options) in TABLES.items():
         if f"{suite}/{file}" in named():
             stores = [f"runs/{path.name}" for path in (ROOT / "runs").glob(f"{suite}-on-*")]  # of other processors
-            command = [sys.executable, "-m", f"examples.{example}", f"runs/{suite}", *sorted(stores), *options]
+            command = [sys.executable, "-m", f"research.{script}", f"runs/{suite}", *sorted(stores), *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
             (into / file).write_text(table, encoding="utf-8")
 

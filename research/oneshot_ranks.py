@@ -1,7 +1,7 @@
 """What a one-shot search knows of architectures: the rank correlation of its probabilities with stand-alone accuracy.
 
-    python examples/oneshot_ranks.py toy          # a regression whose best architecture is known: minutes
-    python examples/oneshot_ranks.py digits       # 64 networks trained twice, then searched: longer
+    python -m research.oneshot_ranks toy          # a regression whose best architecture is known: minutes
+    python -m research.oneshot_ranks digits       # 64 networks trained twice, then searched: longer
 
 Spearman's rho over architectures, for each method and the foils: the mean, the least and the most of all seeds.
 docs/oneshot.md has the tables and says what they mean. Needs the extra `live`.

@@ -2,7 +2,7 @@
 
     nasbench tabulate digits/nasbench201/table    --sample 46 --repetitions 3 --out pilot/short
     nasbench tabulate digits/nasbench201/table@24 --sample 46 --repetitions 2 --out pilot/long
-    python examples/pilot.py pilot/short.csv pilot/long.csv [--metric val-error]
+    python -m research.pilot pilot/short.csv pilot/long.csv [--metric val-error]
 
 In place of a longer training, the name of a table of the same networks may be given (nb201-cifar10 for the cells of
 NAS-Bench-201). The longer training may be of a part of the networks, and of one seed. The rule, fixed before the first

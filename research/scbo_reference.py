@@ -1,6 +1,6 @@
 """Compares `scbo` with BoTorch's own recipe of SCBO on a function with two constraints that is known in closed form.
 
-    python examples/scbo_reference.py [--seeds 10] [--evals 100] [--without-botorch]
+    python -m research.scbo_reference [--seeds 10] [--evals 100] [--without-botorch]
 
 Ackley's function of ten variables in [-5, 10], under Σ x <= 0 and |x| <= 5, as in BoTorch's tutorial "Scalable
 Constrained Bayesian Optimization (SCBO)", whose settings are taken over with one evaluation per step. Prints the best

@@ -1,6 +1,6 @@
 """Prints what knowing the pending evaluations is worth to each method, and what parallel workers cost it.
 
-    python -m examples.pending STORE [--optuna]
+    python -m research.pending STORE [--optuna]
 
 Reads a store of the suite `pending`. A row per method and number of workers, as CSV:
 

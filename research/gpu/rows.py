@@ -1,4 +1,4 @@
-"""The rows of `nasbench speed --gpu`: steps of a one-shot search, a whole search, and evaluations of networks."""
+"""The rows of `python -m research.gpu`: steps of a one-shot search, a whole search, and evaluations of networks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, reduce
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import training
 from nasbench.benchmarks.training.augmentation import Batch, Resident
-from nasbench.cli.speed.gpu.apart import CONTEXT, Result
 from nasbench.methods.oneshot.distributions import Logits
 from nasbench.methods.oneshot.search import Search
 from nasbench.methods.oneshot.settings import Settings
 from nasbench.methods.oneshot.zeroth_order import Direction, ZerothOrder
+from research.gpu.apart import CONTEXT, Result
 
 _STEPS = 16  # of an epoch of a search: two windows
 _PROCESSES = 4  # that evaluate at once

@@ -1,6 +1,6 @@
 """Figures 1 and 2 of the c-TPE paper: why relative density ratios, and why the objective is split at feasible ones.
 
-    python examples/ctpe_figures.py [OUT.svg]
+    python -m research.ctpe_figures [OUT.svg]
 
 Figure 1: the acquisition on f = (x+2)² + (y+2)² under c = (x-1)² + (y-1)² <= 4 or 16, after 200 random observations.
 Figure 2: 50 evaluations on f = x² + y² under (x-z)² + (y-z)² <= 3 with z = 0.5 or 2.3.

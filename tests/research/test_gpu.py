@@ -1,4 +1,4 @@
-"""`nasbench speed --gpu`: refused without a device, and what it prints, writes and measures, on the CPU here."""
+"""`python -m research.gpu`: refused without a device, and what it prints, writes and measures, on the CPU here."""
 
 from __future__ import annotations
 
@@ -23,14 +23,29 @@ torch = pytest.importorskip("torch")
 from nasbench.benchmarks import UsageError  # noqa: E402
 from nasbench.benchmarks.images.benchmark import ImageBenchmark  # noqa: E402
 from nasbench.benchmarks.images.datasets import Dataset  # noqa: E402
-from nasbench.cli.speed.gpu import measure, rows  # noqa: E402
-from nasbench.cli.speed.gpu.apart import Result  # noqa: E402
 from nasbench.methods.oneshot.search import Search  # noqa: E402
+from research.gpu import measure, rows  # noqa: E402
+from research.gpu.__main__ import command  # noqa: E402
+from research.gpu.apart import Result  # noqa: E402
 from tests.benchmarks.made_up import made_up  # noqa: E402
 from tests.conftest import Printed  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "docs" / "reproduced" / "gpu" / "gpu.csv"
+
+
+@pytest.fixture
+def gpu(capsys: pytest.CaptureFixture[str]) -> Callable[..., Printed]:
+    """Runs a command line in this process: `gpu("--only", …)` → exit code, output, errors."""
+
+    def call(*words: object) -> Printed:
+        try:
+            code = command(list(map(str, words)))
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Printed(code, *capsys.readouterr())
+
+    return call
 
 
 # The command
@@ -45,7 +60,7 @@ KEPT = ROOT / "docs" / "reproduced" / "gpu" / "gpu.csv"
     ],
 )
 def test_without_a_device_one_sentence_refuses(
-    what: str, why: str, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    what: str, why: str, gpu: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     if what == "torch":
         found = importlib.util.find_spec
@@ -53,31 +68,25 @@ def test_without_a_device_one_sentence_refuses(
     monkeypatch.setattr(torch.version, "cuda", None if what == "cuda" else "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(measure, "measured", lambda *_: pytest.fail("it was measured"))
-    refused = nasbench("speed", "--gpu", "--out", tmp_path / "out")
+    refused = gpu("--out", tmp_path / "out")
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith(f"nasbench: {why}")
-    assert refused.err.count("\n") == 1
+    assert f"error: {why}" in refused.err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--out", "x"], "--out goes with --gpu"),
-        (["--seconds", "5"], "--seconds goes with --gpu"),
-        (["--only", "step"], "--only goes with --gpu"),
-        (["--cpu"], "--cpu goes with --gpu"),
-        (["--gpu", "--cpu", "--only", "steps"], "unknown row 'steps' (did you mean step?); allowed: device, "),
-        (["--gpu", "--cpu", "--seconds", "0"], "seconds must be positive, not 0"),
-        (["--gpu", "--cpu", "--seconds", "inf"], "seconds must be positive, not inf"),
+        (["--cpu", "--only", "steps"], "unknown row 'steps' (did you mean step?); allowed: device, "),
+        (["--cpu", "--seconds", "0"], "seconds must be positive, not 0"),
+        (["--cpu", "--seconds", "inf"], "seconds must be positive, not inf"),
     ],
 )
 def test_a_bad_option_is_refused_before_anything_is_measured(
-    options: list[str], why: str, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+    options: list[str], why: str, gpu: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nasbench.cli.speed.tables.main", lambda: pytest.fail("it was measured"))
     monkeypatch.setattr(measure, "measured", lambda *_: pytest.fail("it was measured"))
-    refused = nasbench("speed", *options)
+    refused = gpu(*options)
     assert refused.code == 2
     assert why in refused.err
 
@@ -101,9 +110,9 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
 
 
 def test_every_row_is_printed_and_written_with_its_result_or_its_reason(
-    nasbench: Callable[..., Printed], tmp_path: Path, shares: list[tuple[str, float]]
+    gpu: Callable[..., Printed], tmp_path: Path, shares: list[tuple[str, float]]
 ) -> None:
-    said = nasbench("speed", "--gpu", "--cpu", "--seconds", "81", "--out", tmp_path / "new" / "out")
+    said = gpu("--cpu", "--seconds", "81", "--out", tmp_path / "new" / "out")
     assert said.code == 1
     lines = said.out.splitlines()
     assert lines[1] == "step: 1 ms (how)"
@@ -121,9 +130,9 @@ def test_every_row_is_printed_and_written_with_its_result_or_its_reason(
 
 
 def test_only_some_rows_are_measured_and_have_all_the_time(
-    nasbench: Callable[..., Printed], shares: list[tuple[str, float]]
+    gpu: Callable[..., Printed], shares: list[tuple[str, float]]
 ) -> None:
-    said = nasbench("speed", "--gpu", "--cpu", "--seconds", "20", "--only", "evaluation", "--only", "device")
+    said = gpu("--cpu", "--seconds", "20", "--only", "evaluation", "--only", "device")
     assert said.code == 0
     assert shares == [("device", 10.0), ("evaluation", 19.0)]
 
@@ -136,8 +145,8 @@ def test_a_bare_checkout_needs_pytorch_and_numpy_alone(tmp_path: Path) -> None:
     barred = {*ours} - {"numpy", "jinja2", "filelock"}
     program = (
         f"import sys; sys.modules.update(dict.fromkeys({sorted(barred | {'sklearn'})!r}))\n"
-        "import nasbench.cli.speed.gpu.__main__\n"
-        "from nasbench.cli.speed.gpu import rows\n"
+        "import research.gpu.__main__\n"
+        "from research.gpu import rows\n"
         "for name in ('device', 'evaluation', 'step'): print(rows.ROWS[name](rows.CPU, 60.0).value)"
     )
     environment = {name: value for name, value in os.environ.items() if name != "NASBENCH_DATA"}
@@ -150,7 +159,7 @@ def test_a_bare_checkout_needs_pytorch_and_numpy_alone(tmp_path: Path) -> None:
 
 def test_the_measurements_are_short() -> None:
     folder = Path(measure.__file__).parent
-    assert sum(len(path.read_text().splitlines()) for path in folder.glob("*.py")) <= 350
+    assert sum(len(path.read_text().splitlines()) for path in folder.glob("*.py")) <= 360
 
 
 def test_the_page_has_every_row() -> None:
@@ -327,9 +336,9 @@ def test_the_rows_can_be_sent_to_a_process() -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_measured(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gpu: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measure, "measured", lambda *_: pytest.fail("it was measured"))
     (tmp_path / "file").touch()
-    refused = nasbench("speed", "--gpu", "--cpu", "--out", tmp_path / "file" / "out")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    refused = gpu("--cpu", "--out", tmp_path / "file" / "out")
+    assert (refused.code, refused.err.count("error: ")) == (2, 1)

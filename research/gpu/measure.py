@@ -12,7 +12,7 @@ from time import monotonic
 
 from nasbench.base.errors import unknown, with_extra
 from nasbench.benchmarks import UsageError
-from nasbench.cli.speed.gpu.apart import measured
+from research.gpu.apart import measured
 
 SECONDS = 480.0
 """The longest that all rows may take together, unless it is said."""
@@ -38,7 +38,7 @@ def main(seconds: float = SECONDS, only: Sequence[str] = (), out: Path | None = 
     if not cpu and not torch.cuda.is_available():
         why = "nvidia-smi and CUDA_VISIBLE_DEVICES may say why" if torch.version.cuda else "made for the CPU alone"
         raise UsageError(f"no CUDA device here: PyTorch {torch.__version__} finds none ({why})")
-    from nasbench.cli.speed.gpu.rows import CPU, DEVICE, ROWS
+    from research.gpu.rows import CPU, DEVICE, ROWS
 
     if strange := [name for name in only if name not in ROWS]:
         raise unknown("row", strange[0], ROWS)

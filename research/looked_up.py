@@ -1,10 +1,10 @@
 """What the searches of suites/learns.toml have learnt, by all three tables of NAS-Bench-201.
 
-    python -m examples.looked_up runs/learns          # prints CSV
-    python -m examples.looked_up runs/learns --pairs  # of each search beside what it must beat, on the first table
-    python -m examples.looked_up runs/learns runs/learns-on-xeon          # of searches made on two processors
-    python -m examples.looked_up runs/learns runs/learns-on-xeon --apart  # and each processor by itself
-    python -m examples.looked_up runs/learns --own FILE.csv  # by trainings on the same images (`nasbench tabulate`)
+    python -m research.looked_up runs/learns          # prints CSV
+    python -m research.looked_up runs/learns --pairs  # of each search beside what it must beat, on the first table
+    python -m research.looked_up runs/learns runs/learns-on-xeon          # of searches made on two processors
+    python -m research.looked_up runs/learns runs/learns-on-xeon --apart  # and each processor by itself
+    python -m research.looked_up runs/learns --own FILE.csv  # by trainings on the same images (`nasbench tabulate`)
 
 Of several stores, whose searches were made on several processors, a seed scores the mean of its searches.
 
@@ -40,7 +40,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from examples.pilot import read
 from nasbench.base.numbers import p_value
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images.look_up import LookUp
@@ -48,6 +47,7 @@ from nasbench.benchmarks.spaces.cells import Stage, dead_stages
 from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.results import Store
 from nasbench.results.statistics.estimates import FEWEST, holm
+from research.pilot import read
 
 TABLES = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16")
 FOILS = ("one-shot-random", "proxy")

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from examples import pilot
+from research import pilot
 
 Array = NDArray[np.float64]
 CELLS = pilot.RULES["cells"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-_spec = importlib.util.spec_from_file_location("findings", ROOT / "docs" / "findings.py")
-assert _spec is not None and _spec.loader is not None
-findings = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(findings)
+from research import findings
+
+ROOT = Path(__file__).parents[2]
 PUBLISHED = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("suites/claims/*.json"))
 
 MINE = "reproduced/mine"
@@ -24,7 +21,7 @@ each_page = pytest.mark.parametrize("page", findings.PAGES, ids=lambda path: pat
 @each_page
 def test_a_page_shows_what_the_files_hold(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert findings.filled(text) == text, "python docs/findings.py writes the pages anew"
+    assert findings.filled(text) == text, "python -m research.findings writes the pages anew"
     assert text.count("<!-- from ") == text.count("<!-- end -->") == len(findings._BLOCK.findall(text))
 
 

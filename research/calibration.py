@@ -1,6 +1,6 @@
 """How often the statements of a report are wrong, and what differences it can see: measured by simulation.
 
-    python examples/calibration.py [--reports 600] [--runner 60] [--quick STORE] [--seed 0]
+    python -m research.calibration [--reports 600] [--runner 60] [--quick STORE] [--seed 0]
 
 Part 1 simulates reports on methods that are equal. Layouts: spaces of families of benchmarks, constraints, seeds.
 Models of the difference of two methods: I, none (methods identical in law); B, it varies over benchmarks (sd 0.5 of a

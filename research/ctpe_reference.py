@@ -1,6 +1,6 @@
 """Measures c-TPE, its foils and random search against the scripts of the c-TPE authors, on the same tables.
 
-    python examples/ctpe_reference.py [--methods c-tpe c-tpe-naive] [--settings 21] [--first-seed 1000] [--seeds 50]
+    python -m research.ctpe_reference [--methods c-tpe c-tpe-naive] [--settings 21] [--first-seed 1000] [--seeds 50]
 
 The reference: medians over seeds of the best feasible observed objective after 50, 100, 150 and 200 evaluations, for 7
 tables × 9 constraints, in `tests/methods/ctpe_reference_medians.csv`. Prints per method and checkpoint how many medians
