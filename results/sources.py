@@ -13,7 +13,7 @@ from nasbench.results.store.trajectory import Setup
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceDigest:
     """The source files of a method or a benchmark."""
 
     of: Literal["method", "benchmark"]
@@ -25,7 +25,7 @@ class Source:
     their versions when runs become stale."""
 
 
-Sources: TypeAlias = Callable[[Setup], Iterable[Source]]
+Sources: TypeAlias = Callable[[Setup], Iterable[SourceDigest]]
 """The source files of a setup's method and benchmark as they are now; none of what is not installed here."""
 
 
@@ -40,7 +40,7 @@ def changed(fragments: Iterable[Fragment], sources: Sources) -> list[str]:
     return [_sentence(of, name, counts) for (of, name), counts in runs.items()]
 
 
-def _differs(now: Source, provenance: dict[str, Any]) -> bool:
+def _differs(now: SourceDigest, provenance: dict[str, Any]) -> bool:
     """Whether provenance records other files of this kind; it may come from another's archive."""
     recorded = provenance.get("sources")
     known = [s for s in recorded if isinstance(s, dict)] if isinstance(recorded, list) else []

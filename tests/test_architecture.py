@@ -140,3 +140,12 @@ def test_files_stay_readable() -> None:
     long = {module: n for module, path in MODULES.items() if (n := len(path.read_text().splitlines())) > 400}
     # numba's cache on disk notices a change of the file alone: what is compiled together stands together.
     assert long.keys() <= {"nasbench.methods.tpe.compiled"}
+
+
+def test_one_class_name_is_one_thing() -> None:
+    named: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                named.setdefault(node.name, set()).add(module)
+    assert {name: modules for name, modules in named.items() if len(modules) > 1} == {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import Family, Rows, frame, numbered
+from nasbench.benchmarks.families.family import Family, FileRows, frame, numbered
 from nasbench.benchmarks.spaces.nasbench101 import OPERATIONS, ListedCells, Point, compact, point_of
 from nasbench.benchmarks.tabular.imported import TableData
 
@@ -20,7 +20,7 @@ def _tables(family: Family, folder: Path) -> list[TableData]:
     data = frame(folder / _FILE)
     cells = [_cell(*texts) for texts in zip(data["adjacency"], data["labels"], strict=True)]
     points, row = np.unique(np.array(cells, np.int8), axis=0, return_inverse=True)
-    rows = Rows(ListedCells(points), row.ravel(), numbered(row.ravel()))
+    rows = FileRows(ListedCells(points), row.ravel(), numbered(row.ravel()))
     after = f"after {_EPOCHS} epochs"
     columns = {
         Metric(f"{split}-error@{_EPOCHS}", "%", True, f"100 - accuracy {after}", split, _EPOCHS): (

@@ -58,7 +58,7 @@ class Family(Source):
         )
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """A listed space, and the places of a file's rows in its table."""
 
     space: FiniteSpace
@@ -75,7 +75,7 @@ class Rows(NamedTuple):
         return values
 
 
-def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> Rows:
+def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> FileRows:
     """The space of a file; rows with the same values are repetitions.
 
     Args:
@@ -83,7 +83,7 @@ def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> Rows:
     """
     coordinates = [_coordinates(h, values) for h, values in hyperparameters.items()]
     points, row = np.unique(np.stack(coordinates, axis=1), axis=0, return_inverse=True)
-    return Rows(listed(list(hyperparameters), points), row.ravel(), numbered(row.ravel()))
+    return FileRows(listed(list(hyperparameters), points), row.ravel(), numbered(row.ravel()))
 
 
 def numbered(row: NDArray[np.int64]) -> NDArray[np.int64]:

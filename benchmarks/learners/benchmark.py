@@ -158,7 +158,7 @@ _COSTS = (
 )
 
 
-def _score(answers: Any, rows: data.Samples, train: data.Samples, classes: bool) -> float:
+def _score(answers: Any, rows: data.LearnerSamples, train: data.LearnerSamples, classes: bool) -> float:
     """The error of predictions; those of a regression are clipped to the range of the training targets."""
     if classes:
         return float(100 * np.mean(answers != rows.targets))

@@ -63,7 +63,7 @@ DATA = {
 """The data sets by the name that follows `learner:NAME:`."""
 
 
-class Samples(NamedTuple):
+class LearnerSamples(NamedTuple):
     """Rows of one split."""
 
     inputs: NDArray[np.float64]
@@ -96,7 +96,7 @@ def load(name: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
     return inputs, targets
 
 
-def split(name: str, seed: int) -> dict[str, Samples]:
+def split(name: str, seed: int) -> dict[str, LearnerSamples]:
     """Training, validation and test split: a half and two quarters of the rows, drawn by the seed.
 
     Classes have the same shares in each split. On the training split each input, and the target of a regression, has
@@ -117,5 +117,6 @@ def split(name: str, seed: int) -> dict[str, Samples]:
     center, scale = (0, 1) if by_class else (train_targets.mean(), train_targets.std())
     rows = {"train": (train, train_targets), "val": (val, val_targets), "test": (test, test_targets)}
     return {
-        part: Samples(scaler.transform(x), y if by_class else (y - center) / scale) for part, (x, y) in rows.items()
+        part: LearnerSamples(scaler.transform(x), y if by_class else (y - center) / scale)
+        for part, (x, y) in rows.items()
     }

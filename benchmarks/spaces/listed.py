@@ -247,7 +247,7 @@ class RowWalk:
         return [self._low, *changes.tolist(), self._high]
 
 
-class Rows:
+class ListedRows:
     """The flat view of a listed space, without a memory: coordinates without a row stand for the nearest row."""
 
     def __init__(self, space: ListedSpace) -> None:
@@ -280,7 +280,7 @@ class Rows:
         return row
 
 
-class NearestRows(Rows):
+class NearestRows(ListedRows):
     """The flat view for proposals: coordinates without a row stand for the nearest row that is not yet used.
 
     A view belongs to one search. A row is used once the view has returned it, or its coordinates; it is then proposed

@@ -12,7 +12,7 @@ from nasbench.benchmarks.surrogate.scenarios import SCENARIOS
 def _fetched() -> Mapping[str, Callable[[], Benchmark]]:
     """Tasks of the scenarios that the user has fetched."""
     return {
-        f"{scenario.prefix}{task}": partial(yahpo.Surrogate, scenario, task)
+        f"{scenario.prefix}{task}": partial(yahpo.SurrogateBenchmark, scenario, task)
         for scenario in SCENARIOS.values()
         for task in scenario.tasks()
     }

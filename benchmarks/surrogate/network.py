@@ -33,7 +33,7 @@ _OPERATIONS: dict[str, Callable[[Array, float], Array]] = {
 
 
 @dataclass(frozen=True)
-class Network:
+class OnnxNetwork:
     """The weights by their names in the file, and the arithmetic of its inputs and outputs."""
 
     weights: Mapping[str, Array]
@@ -43,7 +43,7 @@ class Network:
     """Arithmetic after the sigmoid of each output; it begins with a multiplication."""
 
     @classmethod
-    def read(cls, model: bytes) -> Network:
+    def read(cls, model: bytes) -> OnnxNetwork:
         """The network in an ONNX file. Raises Malformed if a part is missing."""
         graphs = [value for number, value in fields(model) if number == 7]
         if len(graphs) != 1 or not isinstance(graphs[0], bytes):

@@ -24,7 +24,7 @@ AT = "@{}"
 """End of the name of a metric that is measured at a value of the fidelity."""
 
 
-class Answer(NamedTuple):
+class MetricOutput(NamedTuple):
     """A metric, and the output of the network from which it is computed."""
 
     metric: Metric
@@ -51,7 +51,7 @@ class Scenario(Source):
     numbers: tuple[str, ...]
     """The continuous inputs."""
     outputs: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[MetricOutput, ...]
     """The metrics, the objective first."""
     costs: tuple[str, ...]
     """Metrics whose sum is the cost of an evaluation in seconds."""
@@ -174,12 +174,12 @@ LCBENCH = Scenario(
         "test_balanced_accuracy",
     ),
     answers=(
-        Answer(_measured("balanced-error", "%", _BALANCED, "valid"), "val_balanced_accuracy", 1, 100),
-        Answer(_measured("balanced-error", "%", _BALANCED, "test"), "test_balanced_accuracy", 1, 100),
-        Answer(_measured("error", "%", "100 - accuracy", "valid"), "val_accuracy", 100),
-        Answer(_measured("cross-entropy", "", "cross-entropy", "valid"), "val_cross_entropy"),
-        Answer(_measured("cross-entropy", "", _TEST, "test"), "test_cross_entropy"),
-        Answer(Metric("time", "s", description="training time of {} epochs"), "time"),
+        MetricOutput(_measured("balanced-error", "%", _BALANCED, "valid"), "val_balanced_accuracy", 1, 100),
+        MetricOutput(_measured("balanced-error", "%", _BALANCED, "test"), "test_balanced_accuracy", 1, 100),
+        MetricOutput(_measured("error", "%", "100 - accuracy", "valid"), "val_accuracy", 100),
+        MetricOutput(_measured("cross-entropy", "", "cross-entropy", "valid"), "val_cross_entropy"),
+        MetricOutput(_measured("cross-entropy", "", _TEST, "test"), "test_cross_entropy"),
+        MetricOutput(Metric("time", "s", description="training time of {} epochs"), "time"),
     ),
     costs=("time",),
     fidelity="epoch",
@@ -227,14 +227,14 @@ def _rbv2(learner: str, what: str, files: dict[str, str], memory: str = "", **fa
         folder=f"yahpo/{folder}",
         outputs=("acc", "bac", "auc", "brier", "f1", "logloss", "timetrain", "timepredict", "memory"),
         answers=(
-            Answer(_measured("error", "%", "100 x (1 - accuracy), by resampling", "only"), "acc", 1, 100),
-            Answer(_measured("balanced-error", "%", _BALANCED, "only"), "bac", 1, 100),
-            Answer(_measured("auc-loss", "", "1 - area under the ROC curve", "only"), "auc", 1),
-            Answer(_measured("brier", "", "Brier score", "only"), "brier"),
-            Answer(_measured("log-loss", "", "cross-entropy", "only"), "logloss"),
-            Answer(Metric("train_time", "s", description="training time on {} % of the data"), "timetrain"),
-            Answer(Metric("predict_time", "s", description="time to predict"), "timepredict"),
-            Answer(
+            MetricOutput(_measured("error", "%", "100 x (1 - accuracy), by resampling", "only"), "acc", 1, 100),
+            MetricOutput(_measured("balanced-error", "%", _BALANCED, "only"), "bac", 1, 100),
+            MetricOutput(_measured("auc-loss", "", "1 - area under the ROC curve", "only"), "auc", 1),
+            MetricOutput(_measured("brier", "", "Brier score", "only"), "brier"),
+            MetricOutput(_measured("log-loss", "", "cross-entropy", "only"), "logloss"),
+            MetricOutput(Metric("train_time", "s", description="training time on {} % of the data"), "timetrain"),
+            MetricOutput(Metric("predict_time", "s", description="time to predict"), "timepredict"),
+            MetricOutput(
                 Metric("memory", "MB", description=f"memory of the training, as the source has it{memory}"), "memory"
             ),
         ),

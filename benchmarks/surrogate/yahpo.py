@@ -29,7 +29,7 @@ from nasbench.benchmarks.spaces import (
     Integer,
     ParameterSpace,
 )
-from nasbench.benchmarks.surrogate.network import Array, Network
+from nasbench.benchmarks.surrogate.network import Array, OnnxNetwork
 from nasbench.benchmarks.surrogate.scenarios import CODES, CONFIG, MODEL, SCENARIOS, Scenario
 
 SAMPLE = 4096
@@ -41,7 +41,7 @@ _KEPT = 4096  # curves cached per benchmark
 _SECONDS = 0.01  # to predict one curve, roughly
 
 
-class Surrogate(Benchmark):
+class SurrogateBenchmark(Benchmark):
     """One task: the predictions of the network at the highest fidelity, or at a lower one.
 
     Args:
@@ -85,7 +85,7 @@ class Surrogate(Benchmark):
 
     def at(self, epochs: int) -> Benchmark:
         """The task at a lower level of its fidelity."""
-        return Surrogate(self._scenario, self._task, epochs)
+        return SurrogateBenchmark(self._scenario, self._task, epochs)
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         curve = self.curve(configuration, upto.work)
@@ -134,7 +134,7 @@ class Opened(NamedTuple):
 
     scenario: Scenario
     space: ParameterSpace
-    network: Network
+    network: OnnxNetwork
     codes: dict[str, dict[str, int]]
     """The codes of the categories of each categorical input."""
 
@@ -165,7 +165,7 @@ def _opened(name: str) -> Opened:
     place = scenario.place
     contents = scenario.contents(place)
     try:
-        network = Network.read(contents[MODEL])
+        network = OnnxNetwork.read(contents[MODEL])
     except Malformed as error:
         raise UsageError(f"{place / MODEL} is not the surrogate of {scenario.name}: {error}") from None
     space = _space(scenario, json.loads(contents[CONFIG]))

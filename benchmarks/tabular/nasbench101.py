@@ -37,7 +37,7 @@ _MEASURED = ("valid", "test", "seconds")
 _OVERHEAD = 16  # bytes of a record in addition to its payload
 
 
-class _Run(NamedTuple):
+class _Training(NamedTuple):
     """One training of one cell."""
 
     epochs: int
@@ -71,7 +71,7 @@ Cell = tuple[str, str]
 def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
     """The cells, and the runs with the positions of their cells."""
     cells: dict[Cell, int] = {}
-    columns = {name: array("d") for name in ("cell", *_Run._fields)}
+    columns = {name: array("d") for name in ("cell", *_Training._fields)}
     for payload in records(path):
         try:
             _, epochs, adjacency, operations, metrics = json.loads(payload)
@@ -81,13 +81,13 @@ def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
                 f"{path} is not a file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
             ) from None
         columns["cell"].append(cells.setdefault((adjacency, operations), len(cells)))
-        for name, value in zip(_Run._fields, run, strict=True):
+        for name, value in zip(_Training._fields, run, strict=True):
             columns[name].append(value)
         progress(len(payload) + _OVERHEAD)
     return list(cells), pd.DataFrame({name: np.array(values) for name, values in columns.items()})
 
 
-def _run(epochs: int, message: bytes) -> _Run:
+def _run(epochs: int, message: bytes) -> _Training:
     """The training in one message. Raises Malformed if the message is of another kind."""
     evaluations, parameters = [], -1
     for number, value in fields(message):
@@ -100,7 +100,7 @@ def _run(epochs: int, message: bytes) -> _Run:
     last = evaluations[-1]
     values = [last.get(number) for number in (4, 5, 2)]
     valid, test, seconds = [x if isinstance(x, float) else math.nan for x in values]
-    return _Run(epochs, valid, test, seconds, parameters)
+    return _Training(epochs, valid, test, seconds, parameters)
 
 
 def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:

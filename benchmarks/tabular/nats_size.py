@@ -26,7 +26,7 @@ SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in ran
 _SCHEDULE = "90"  # epochs; the schedules of 1 and 12 epochs in the file are separate trainings
 
 
-class _Data(NamedTuple):
+class _SizeData(NamedTuple):
     """The data set and splits in the official records that make one benchmark."""
 
     trained_on: str
@@ -35,9 +35,9 @@ class _Data(NamedTuple):
 
 
 _DATA = {
-    "nats-size-cifar10": _Data("cifar10-valid", "x-valid", "ori-test"),
-    "nats-size-cifar100": _Data("cifar100", "x-valid", "x-test"),
-    "nats-size-imagenet16": _Data("ImageNet16-120", "x-valid", "x-test"),
+    "nats-size-cifar10": _SizeData("cifar10-valid", "x-valid", "ori-test"),
+    "nats-size-cifar100": _SizeData("cifar100", "x-valid", "x-test"),
+    "nats-size-imagenet16": _SizeData("ImageNet16-120", "x-valid", "x-test"),
 }
 
 
@@ -93,7 +93,7 @@ def _row(architecture: str) -> int:
     )
 
 
-def _table(name: str, data: _Data, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
+def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
     epochs = int(networks[0][1][0]["epochs"])
     repetitions = max(len(runs) for _, runs in networks)
     curves = np.full((SPACE.size, repetitions, epochs, 3), np.nan, np.float32)

@@ -16,7 +16,7 @@ from nasbench.benchmarks.images.datasets import Split
 _EVALUATED = 256  # images per batch in evaluation
 
 
-class Batch(NamedTuple):
+class ImageBatch(NamedTuple):
     """Normalised images (batch, channels, height, width), each with one label or two mixed labels."""
 
     images: Tensor
@@ -57,7 +57,7 @@ class Resident:
 
     def batches(
         self, size: int, mix: float | None, rng: Generator, rows: NDArray[np.int64] | None = None
-    ) -> Iterator[Batch]:
+    ) -> Iterator[ImageBatch]:
         """One epoch: all training images in random order, cropped and perhaps mirrored.
 
         All random numbers are drawn and sent to the device before the first batch, so that no batch waits for them. A
@@ -85,7 +85,7 @@ class Resident:
             chosen = order[part]
             # (batch, height, width, channels), gathered at once
             images = self._padded[chosen[:, None, None], heights[part, :, None], columns[part, None, :]]
-            batch = Batch(self._normalised(images), self.labels["train"][chosen])
+            batch = ImageBatch(self._normalised(images), self.labels["train"][chosen])
             yield batch if mixes is None else mixes.into(batch, number, part)
 
     def plain(self, split: str) -> Iterator[Tensor]:
@@ -142,14 +142,14 @@ class _Mixes(NamedTuple):
         arrays = [torch.from_numpy(np.concatenate(orders)), torch.tensor(boxes)]
         return cls(shares, are_cut, *(array.to(device) for array in arrays))
 
-    def into(self, batch: Batch, number: int, part: slice) -> Batch:
+    def into(self, batch: ImageBatch, number: int, part: slice) -> ImageBatch:
         """A batch, mixed with its permutation."""
         images, labels, share = batch.images, batch.labels, self.shares[number]
         other = self.orders[part]
         if not self.are_cut[number]:
-            return Batch(share * images + (1 - share) * images[other], labels, labels[other], share)
+            return ImageBatch(share * images + (1 - share) * images[other], labels, labels[other], share)
         top, bottom, left, right = self.boxes[number]
         pixels = torch.arange(images.shape[-1], device=images.device)
         rows, columns = (pixels >= top) & (pixels < bottom), (pixels >= left) & (pixels < right)
         cut = torch.where(rows[:, None] & columns, images[other], images)
-        return Batch(cut, labels, labels[other], share)
+        return ImageBatch(cut, labels, labels[other], share)

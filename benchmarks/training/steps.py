@@ -6,12 +6,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.training.augmentation import Batch
+from nasbench.benchmarks.training.augmentation import ImageBatch
 from nasbench.benchmarks.training.descent import Descent
 from nasbench.benchmarks.training.recipes import Recipe
 
 
-def loss_of(network: nn.Module, batch: Batch, recipe: Recipe) -> Tensor:
+def loss_of(network: nn.Module, batch: ImageBatch, recipe: Recipe) -> Tensor:
     """The loss of a network on a batch, a scalar, in the recipe's precision."""
     with torch.autocast("cuda", torch.bfloat16, enabled=batch.images.is_cuda and recipe.precision == "bfloat16"):
         return loss_from(network(batch.images), batch, recipe)
@@ -22,7 +22,7 @@ def descent_of(network: nn.Module, recipe: Recipe) -> Descent:
     return Descent(network.parameters(), recipe.learning_rate, recipe.momentum, recipe.nesterov, recipe.weight_decay)
 
 
-def loss_from(outputs: Tensor, batch: Batch, recipe: Recipe) -> Tensor:
+def loss_from(outputs: Tensor, batch: ImageBatch, recipe: Recipe) -> Tensor:
     """The loss of a batch, a scalar, given a network's scores (batch, classes)."""
     loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
     if batch.others is None:

@@ -25,7 +25,7 @@ _SHARE, _FLOOR = 0.1, 100.0  # mass of ip, op and the decision layers: share of 
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class NetworkFamily:
     """A kind of networks that can be compared with each other."""
 
     name: str
@@ -97,7 +97,7 @@ class Family:
         return kinds
 
 
-def cnn(conv_scale: float = _CONVOLUTIONS, fc: float = _DENSE) -> Family:
+def cnn(conv_scale: float = _CONVOLUTIONS, fc: float = _DENSE) -> NetworkFamily:
     """Convolutional networks.
 
     Args:
@@ -110,7 +110,7 @@ def cnn(conv_scale: float = _CONVOLUTIONS, fc: float = _DENSE) -> Family:
     return _family("cnn", labels, groups, costs, {"fc": fc})
 
 
-def program() -> Family:
+def program() -> NetworkFamily:
     """Networks of the search-space language: as convolutional networks, with kernels of any size.
 
     A layer without a place in `mismatch` (attention, a user's module) is matched with layers of the same label only.
@@ -122,7 +122,7 @@ def program() -> Family:
     return replace(_family("program", labels, groups, costs, {"fc": _DENSE}), is_open=True)
 
 
-def mlp(decision: str = "linear") -> Family:
+def mlp(decision: str = "linear") -> NetworkFamily:
     """Multi-layer perceptrons; a layer's label is its activation.
 
     Args:
@@ -135,7 +135,7 @@ def mlp(decision: str = "linear") -> Family:
     return _family(kind, labels, (labels, RECTIFIERS, SIGMOIDS), costs)
 
 
-def cell() -> Family:
+def cell() -> NetworkFamily:
     """NAS-Bench-201's cells: one layer per operation, `skip` included, without which distinct cells would be equal."""
     convolutions, skip = ("conv1", "conv3"), ("skip",)
     labels = ("ip", "op", *convolutions, "avg-pool", *skip)
@@ -168,19 +168,19 @@ def _family(
     groups: Iterable[Iterable[str]],
     costs: Mapping[tuple[str, str], float],
     coefficients: Mapping[str, float] | None = None,
-) -> Family:
+) -> NetworkFamily:
     mismatch = np.full((len(labels), len(labels)), np.inf)
     for (first, second), cost in costs.items():
         i, j = labels.index(first), labels.index(second)
         mismatch[i, j] = mismatch[j, i] = cost
     np.fill_diagonal(mismatch, 0.0)
-    return Family(name, labels, tuple(map(frozenset, groups)), mismatch, coefficients or {})
+    return NetworkFamily(name, labels, tuple(map(frozenset, groups)), mismatch, coefficients or {})
 
 
 FAMILIES = {family.name: family for family in (cnn(), program(), mlp("linear"), mlp("softmax"), cell())}
 """The families by the kind of a graph."""
 
 
-def family_of(kind: str) -> Family:
+def family_of(kind: str) -> NetworkFamily:
     """The family of a kind of graphs; that of programs, which is open, for an unknown kind."""
     return FAMILIES.get(kind, FAMILIES["program"])

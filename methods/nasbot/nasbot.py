@@ -24,7 +24,7 @@ from nasbench.methods.surrogates.acquisition import expected_improvement
 
 if TYPE_CHECKING:
     from nasbench.methods.nasbot.candidates import Candidates
-    from nasbench.methods.nasbot.surrogate import Surrogate
+    from nasbench.methods.nasbot.surrogate import NetworkSurrogate
 
 Array = NDArray[np.float64]
 
@@ -132,7 +132,7 @@ class Nasbot(_OnGraphs):
         """The number of each pending ask."""
         self._observed: dict[int, Observation] = {}
         """Observations by the number of their ask."""
-        self._surrogates: dict[str, Surrogate] = {}
+        self._surrogates: dict[str, NetworkSurrogate] = {}
         """Surrogates by the name of their metric."""
 
     @classmethod
@@ -207,10 +207,10 @@ class Nasbot(_OnGraphs):
 
         return candidates.best(acquisition, self._rng)
 
-    def _new_surrogate(self) -> Surrogate:
-        from nasbench.methods.nasbot.surrogate import Surrogate
+    def _new_surrogate(self) -> NetworkSurrogate:
+        from nasbench.methods.nasbot.surrogate import NetworkSurrogate
 
-        return Surrogate(self._rng, *self._options, self._known().scalars)
+        return NetworkSurrogate(self._rng, *self._options, self._known().scalars)
 
 
 @METHODS.register("nasbot-rand")

@@ -12,7 +12,7 @@ from nasbench.base.errors import UsageError, check_choice, check_least, unknown
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.methods.contract import METHODS
 from nasbench.methods.oneshot.one_shot import OneShot, bounds_on, supernet_of
-from nasbench.methods.oneshot.settings import Estimate, Settings
+from nasbench.methods.oneshot.settings import GradientEstimate, Settings
 from nasbench.methods.problem import Problem
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
@@ -206,10 +206,10 @@ _SOUND: dict[str, dict[str, Any]] = {
     "normal": {"normalised": True},
     "rewarm": {"rewarmed": True},
 }
-"""The fields of `Estimate` that each part of a robust estimate sets."""
+"""The fields of `GradientEstimate` that each part of a robust estimate sets."""
 
 
-def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate:
+def estimate_of(text: str, directions: int, is_matched: bool = True) -> GradientEstimate:
     """The estimate that an option names: paper, noise, robust, or parts of robust joined by +.
 
     Raises UsageError for anything else.
@@ -221,13 +221,13 @@ def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate
             "dynamics=reference follows the authors' scripts: estimate must be paper or noise, and directions 1"
         )
     if text in ("paper", "noise"):
-        return Estimate(random_sign=text == "noise", directions=directions)
+        return GradientEstimate(random_sign=text == "noise", directions=directions)
     parts = list(_SOUND) if text == "robust" else text.split("+")
     wrong = [part for part in parts if part not in _SOUND]
     if wrong:
         raise unknown("estimate", wrong[0], allowed)
     changes = {name: value for part in parts for name, value in _SOUND[part].items()}
-    return Estimate(directions=directions, **changes)
+    return GradientEstimate(directions=directions, **changes)
 
 
 def _zeroth_order(estimate: str, directions: int, dynamics: str) -> dict[str, Any]:

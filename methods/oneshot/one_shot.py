@@ -24,7 +24,7 @@ from nasbench.methods.oneshot.settings import Settings
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
-    from nasbench.methods.oneshot.search import Epoch, Search
+    from nasbench.methods.oneshot.search import Search, SearchEpoch
 
 _LOG = logging.getLogger("nasbench")
 MOST_DRAWS = 10_000
@@ -86,7 +86,7 @@ class OneShot(LongSearch):
         self._check_images()
         self._check_bounds()
         self._seed = int(rng.integers(2**62))
-        self._epochs: list[Epoch] = []
+        self._epochs: list[SearchEpoch] = []
         self._searched = False
         self._said = monotonic()
 
@@ -225,7 +225,7 @@ class OneShot(LongSearch):
                 f"{largest:,.0f}"
             )
 
-    def _say(self, log: Sequence[Epoch]) -> None:
+    def _say(self, log: Sequence[SearchEpoch]) -> None:
         """Logs progress and losses, at most every ten seconds."""
         stop, epoch = self._settings.stop, log[-1]
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
@@ -279,7 +279,7 @@ def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
     return None if bound is None else (max(0.0, bound.low), bound.high)
 
 
-def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterator[Logged]:
+def _rows(epoch: SearchEpoch, names: Sequence[str], kernels: Sequence[int]) -> Iterator[Logged]:
     """The record of an epoch, one number per row."""
     number = epoch.epoch + 1
     yield Logged(number, "temperature", epoch.temperature)

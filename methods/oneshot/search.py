@@ -45,7 +45,7 @@ _PENALTY = 15.0  # λ = 15 / τ, for a hinge in millions of parameters (ZO-DARTS
 _RECIPE = RECIPES["search"]  # that of the paper's supernets
 
 
-class Epoch(NamedTuple):
+class SearchEpoch(NamedTuple):
     """The record of one epoch of a search."""
 
     epoch: int
@@ -86,12 +86,12 @@ class Search:
     """The method and its options."""
     seed: int
     """Seed of everything random in the search."""
-    log: list[Epoch] = field(default_factory=list)
+    log: list[SearchEpoch] = field(default_factory=list)
     """The finished epochs, in order."""
     earlier: float = 0.0
     """Seconds of the epochs that an interrupted attempt had finished."""
 
-    def run(self, state: Path | None = None, say: Callable[[Epoch], None] = lambda _: None) -> None:
+    def run(self, state: Path | None = None, say: Callable[[SearchEpoch], None] = lambda _: None) -> None:
         """Trains; the last epoch of the log has the final distributions.
 
         Args:
@@ -146,7 +146,7 @@ class Search:
         rows = np.random.default_rng(self.seed).permutation(len(self.data.labels["train"]))
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
-    def _epoch(self, epoch: int) -> Epoch:
+    def _epoch(self, epoch: int) -> SearchEpoch:
         begin = perf_counter()
         self._now = epoch
         self._generator.manual_seed(self.seed + epoch + 1)
@@ -164,7 +164,7 @@ class Search:
             ) from error
         train_loss, val_loss = (float(torch.stack(losses).mean()) for losses in (self.rule.losses, self._val_losses))
         seconds = perf_counter() - begin
-        return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **self._architecture())
+        return SearchEpoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **self._architecture())
 
     def _architecture(self) -> dict[str, Any]:
         """The fields of an epoch's record about the architecture."""
@@ -194,7 +194,7 @@ class Search:
         self.rule.end_epoch()
         return [Update(*row) for row in torch.stack(facts).tolist()] if facts else []
 
-    def _checked(self, epoch: Epoch) -> Epoch:
+    def _checked(self, epoch: SearchEpoch) -> SearchEpoch:
         """The same epoch. Raises RuntimeError if its losses or probabilities are not finite."""
         sums = [sum(row) for rows in epoch.probabilities for row in rows]
         if not np.isfinite([epoch.train_loss, epoch.val_loss, *sums]).all():
@@ -298,7 +298,7 @@ class Search:
         self._adam.load_state_dict(kept["adam"])
         self._first = kept["first"]
         self.earlier = sum(e["seconds"] for e in kept["log"])
-        self.log = [Epoch(**e | {"updates": [Update(*u) for u in e["updates"]]}) for e in kept["log"]]
+        self.log = [SearchEpoch(**e | {"updates": [Update(*u) for u in e["updates"]]}) for e in kept["log"]]
 
     def _sloped(self) -> list[Tensor]:
         """The parameters whose gradients must be kept between epochs."""

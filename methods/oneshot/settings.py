@@ -13,7 +13,7 @@ RECALIBRATED = 20 * 256
 
 
 @dataclass(frozen=True)
-class Estimate:
+class GradientEstimate:
     """Changes of the zeroth-order estimate relative to algorithm 1 of ZO-DARTS; none by default."""
 
     floor: float = 0.0
@@ -62,7 +62,7 @@ class Settings:
     """Order of DARTS: 2 looks one step of the weights ahead, 1 does not."""
     matched: bool = True
     """True: both copies of the weights have equal optimisers. False: as in the authors' scripts (an ablation)."""
-    estimate: Estimate = Estimate()
+    estimate: GradientEstimate = GradientEstimate()
     """Changes of the paper's zeroth-order estimate."""
     alpha_rate: float = 3e-4
     """Learning rate of the architecture parameters."""

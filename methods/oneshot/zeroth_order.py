@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages
 from nasbench.methods.oneshot.bilevel import Loss, Rule, assign
 from nasbench.methods.oneshot.distributions import Logits
-from nasbench.methods.oneshot.settings import Estimate
+from nasbench.methods.oneshot.settings import GradientEstimate
 from nasbench.methods.oneshot.weights import Weights, dot, flat, gradients, norm
 
 Direction = list[Tensor]
@@ -70,7 +70,7 @@ class ZerothOrder(Rule):
         generator: torch.Generator,
         window: int = 10,
         mu: float = 0.005,
-        how: Estimate = Estimate(),  # noqa: B008 (it is frozen)
+        how: GradientEstimate = GradientEstimate(),  # noqa: B008 (it is frozen)
         mark: Callable[[Sequence[Logits]], list[Logits]] = list,
     ) -> None:
         super().__init__(weights, loss, val_loss)

@@ -42,7 +42,7 @@ class Points(NamedTuple):
         return Points(np.concatenate([self.leaves, others.leaves]), local, shared)
 
 
-class Hyperparameters(NamedTuple):
+class TreeKernelParameters(NamedTuple):
     """Hyper-parameters of the kernel, the coefficients and the noise."""
 
     lengths: Array
@@ -75,7 +75,7 @@ class TreeProcess:
         values: shape (points,).
     """
 
-    def __init__(self, seen: Points, values: Array, h: Hyperparameters) -> None:
+    def __init__(self, seen: Points, values: Array, h: TreeKernelParameters) -> None:
         self._h = h
         self._leaves = {int(leaf): self._observed(seen, values, seen.leaves == leaf) for leaf in np.unique(seen.leaves)}
         precision, right = np.diag(1 / h.prior), np.zeros(len(h.prior))

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import shares
 from nasbench.methods.belief import CERTAIN, SPREAD
-from nasbench.methods.tpe.compiled import EXACT, LISTED, LOG_WHOLE, MOST_COMBINATIONS, WHOLE, Packed, gaussian_masses
+from nasbench.methods.tpe.compiled import (
+    EXACT,
+    LISTED,
+    LOG_WHOLE,
+    MOST_COMBINATIONS,
+    WHOLE,
+    PackedKernels,
+    gaussian_masses,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -97,7 +105,7 @@ class Dimensions:
             prior[offsets[d] : offsets[d] + k] = masses
             tables[part].reshape(k, k + 1)[:, k] = masses
         middles = [_middles(h, z) for h, z in zip(hyperparameters, self._levels, strict=True)]
-        self.packed = Packed(
+        self.packed = PackedKernels(
             sizes=sizes,
             offsets=offsets,
             scaled=scaled,
@@ -210,7 +218,7 @@ def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
 
 
 def _grain(h: Hyperparameter, z: Array | None) -> int:
-    """What a point is rounded to, see `Packed.grain`."""
+    """What a point is rounded to, see `PackedKernels.grain`."""
     if z is not None or isinstance(h, Float):
         return EXACT
     if isinstance(h, Integer):

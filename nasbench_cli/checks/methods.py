@@ -120,7 +120,7 @@ def _trial(method: str, bench: str | None) -> Trial:
     raise UsageError(f"{method} cannot be tested: {'; '.join(misfits)}; name another benchmark with --bench")
 
 
-class _Search:
+class _TrialSearch:
     """A search as the harness runs it, which checks that every proposal is allowed."""
 
     def __init__(self, trial: Trial, method: Method, bounds: Bounds = NO_BOUNDS) -> None:
@@ -181,7 +181,7 @@ def _searched(
         fails: whether the evaluation that is told after a given number of asks fails.
         count: the number of proposals; by default that of the trial.
     """
-    search = _Search(trial, method, bounds)
+    search = _TrialSearch(trial, method, bounds)
     while len(search.asked) < (count or trial.count):
         search.step(workers, fails)
     return search.asked
@@ -211,10 +211,10 @@ def _resumes_exactly(trial: Trial) -> None:
     half = trial.count // 2
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
-        interrupted = _Search(trial, trial.method(state=state))
+        interrupted = _TrialSearch(trial, trial.method(state=state))
         for _ in range(half):
             interrupted.step()
-        resumed = _Search(trial, trial.method(state=state))
+        resumed = _TrialSearch(trial, trial.method(state=state))
         for _ in range(trial.count):
             resumed.step()
     _require_equal(trial, trial.usual.asked, resumed.asked, "a resume from half of a search")

@@ -20,7 +20,7 @@ from nasbench.cli.commands.once import Command
 from nasbench.cli.commands.options import takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.suites import Shard
-from nasbench.cli.engine.tabulate import Begun, Drawn, Evaluated, Event, Incomplete, Written
+from nasbench.cli.engine.tabulate import Drawn, Evaluated, Event, Incomplete, TabulationBegun, Written
 from nasbench.cli.engine.tabulate import tabulate as made
 
 
@@ -80,7 +80,7 @@ def _show(events: Iterable[Event], out: Path) -> bool:
             match event:
                 case Drawn(name, configurations, classes):
                     say(f"{name}: {count(configurations, 'configuration')}, of which {classes:,} differ")
-                case Begun(evaluations, missing, shard):
+                case TabulationBegun(evaluations, missing, shard):
                     whose = "" if shard is None else f" of shard {shard.number}/{shard.count}"
                     cached = f"{evaluations - missing:,} (cached), {missing:,} to run"
                     say(f"{count(evaluations, 'evaluation')}{whose}, {cached}")

@@ -94,7 +94,7 @@ class Computed(NamedTuple):
     notices: list[str]
 
 
-class Answer(NamedTuple):
+class BatchResult(NamedTuple):
     """Everything that was computed for a batch, to be sent to the process that writes the store."""
 
     computed: list[Computed]
@@ -122,7 +122,7 @@ def cut(missing: Sequence[tuple[PlannedSetup, list[int]]], jobs: int) -> list[Ba
     return batches
 
 
-def compute_batch(batch: Batch, journals: Path) -> Answer:
+def compute_batch(batch: Batch, journals: Path) -> BatchResult:
     """Computes a batch in a process that does not write the store: another one, perhaps on another machine.
 
     Args:
@@ -131,7 +131,7 @@ def compute_batch(batch: Batch, journals: Path) -> Answer:
     """
     with tempfile.TemporaryDirectory() as scratch, collected() as notices:
         computed = list(compute(batch, journals if journals.is_dir() else Path(scratch)))
-    return Answer(computed, provenance(batch.device), notices)
+    return BatchResult(computed, provenance(batch.device), notices)
 
 
 def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lambda _: False) -> Iterator[Computed]:

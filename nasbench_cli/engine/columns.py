@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import row_of
 from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
 from nasbench.cli.engine.shares import with_shares
-from nasbench.cli.engine.workers import Pending
+from nasbench.cli.engine.workers import PendingEvaluation
 
 Array: TypeAlias = NDArray[Any]
 
@@ -24,7 +24,7 @@ Array: TypeAlias = NDArray[Any]
 class Done(NamedTuple):
     """An evaluation of which the method has been told: what cannot be derived when the run is over."""
 
-    pending: Pending
+    pending: PendingEvaluation
     evaluation: Evaluation
     started: float
     finished: float

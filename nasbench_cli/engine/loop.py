@@ -29,7 +29,7 @@ from nasbench.cli.engine.workers import (
     EvaluationSeeds,
     Finished,
     LiveWorkers,
-    Pending,
+    PendingEvaluation,
     SimulatedWorkers,
     Workers,
 )
@@ -288,7 +288,9 @@ class _Search:
         asks, worker = self._budget.asked, self._free.pop(0)
         self._budget.asked += 1
         self._workers.start(
-            Pending(asks, worker, configuration, now, thinking, number, level, seed, since, paid, refusal, added)
+            PendingEvaluation(
+                asks, worker, configuration, now, thinking, number, level, seed, since, paid, refusal, added
+            )
         )
 
     def _seed(self, configuration: Configuration, number: int) -> int:
@@ -341,7 +343,7 @@ class _Search:
         """The evaluation as the method is told of it: metrics of a test split are absent."""
         return evaluation._replace(metrics=Values(self._told, tuple([row[place] for place in self._places])))
 
-    def _keep_trial(self, pending: Pending, evaluation: Evaluation) -> None:
+    def _keep_trial(self, pending: PendingEvaluation, evaluation: Evaluation) -> None:
         """Keeps a training that may be continued."""
         fidelity = self._benchmark.fidelity
         if fidelity is not None and evaluation.status == "ok" and fidelity.may_continue(pending.level):

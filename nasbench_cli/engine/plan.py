@@ -31,7 +31,7 @@ from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
-from nasbench.results.sources import Source
+from nasbench.results.sources import SourceDigest
 
 _MOST_SECONDS = 1e12
 """Largest budget in seconds, some thirty thousand years: numbers derived from it stay finite."""
@@ -113,7 +113,7 @@ class PlannedSetup:
     """The seeds that were asked for, ascending."""
     beginning: float = 0.0
     """Seconds of the method's first ask if it is a long one (`LongSearch.beginning`), else 0."""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SourceDigest, ...] = ()
     """The source files of the method and the benchmark when the command began, to be stored with the runs."""
 
     @property

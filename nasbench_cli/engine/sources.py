@@ -16,7 +16,7 @@ from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.spec import BenchmarkSpec
 from nasbench.cli.engine.provenance import changed_files
 from nasbench.methods import MethodSpec
-from nasbench.results.sources import Source, Sources
+from nasbench.results.sources import SourceDigest, Sources
 
 _MOST_FILES = 500
 """Largest number of files of a package that are read; of a larger package the file of the module counts alone."""
@@ -31,18 +31,18 @@ def current_sources() -> Sources:
 
     read, changed = cache(_digest), cache(changed_files)
 
-    def source(of: Literal["method", "benchmark"], module: str) -> Iterator[Source]:
+    def source(of: Literal["method", "benchmark"], module: str) -> Iterator[SourceDigest]:
         name, folder, files = _files(module)
         if digest := read(folder, files):
             released = is_ours(module) and changed().isdisjoint(path.resolve() for path in files)
-            yield Source(of, name, digest, released)
+            yield SourceDigest(of, name, digest, released)
 
     @cache
-    def of_method(label: str) -> list[Source]:
+    def of_method(label: str) -> list[SourceDigest]:
         return [found for module in _modules_of_method(label) for found in source("method", module)]
 
     @cache
-    def of_benchmark(name: str) -> list[Source]:
+    def of_benchmark(name: str) -> list[SourceDigest]:
         return [found for module in _modules_of_benchmark(name) for found in source("benchmark", module)]
 
     return lambda setup: [*of_method(setup.method), *of_benchmark(setup.bench)]

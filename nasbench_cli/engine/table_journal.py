@@ -26,7 +26,7 @@ _MOST_NAMED = 5  # damaged lines in a message
 _PREFIX = len(b'{"check":"00000000",')
 
 
-class Entry(NamedTuple):
+class TableRecord(NamedTuple):
     """One evaluation for a table."""
 
     configuration: str
@@ -69,7 +69,7 @@ class TableJournal:
         if not content:
             self._file.append(header)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: TableRecord) -> None:
         """Adds an evaluation; returns only when it is on the disk. Raises Interrupted if it cannot be written."""
         configuration, repetition, (metrics, cost, status, reason, *_) = entry
         facts: dict[str, Any] = {"configuration": configuration, "repetition": repetition, "status": status}
@@ -87,7 +87,7 @@ class TableJournal:
         self._file.close()
 
 
-def entries_in(path: Path, benchmark: Benchmark) -> list[Entry]:
+def entries_in(path: Path, benchmark: Benchmark) -> list[TableRecord]:
     """The evaluations in a journal. Damaged lines are left out with a warning: they can be made again.
 
     Raises StoreError if the file belongs to another benchmark, or is no journal of a table.
@@ -106,7 +106,7 @@ class _Lines:
 
     def __init__(self, path: Path, content: bytes, benchmark: Benchmark) -> None:
         self._path, header = path, _header(benchmark)
-        self.entries: list[Entry] = []
+        self.entries: list[TableRecord] = []
         self.good: list[bytes] = []
         """Undamaged lines, without the first line of a journal."""
         self.damaged: dict[int, bytes] = {}
@@ -155,11 +155,11 @@ class _Lines:
         )
 
 
-def _entry(facts: dict[str, Any], benchmark: Benchmark) -> Entry:
+def _entry(facts: dict[str, Any], benchmark: Benchmark) -> TableRecord:
     values = facts.get("metrics", [math.nan] * len(benchmark.metrics))
     metrics = {metric.name: value for metric, value in zip(benchmark.metrics, values, strict=True)}
     evaluation = Evaluation(metrics, facts.get("cost", 0.0), facts["status"], facts.get("reason", ""))
-    return Entry(facts["configuration"], facts["repetition"], evaluation)
+    return TableRecord(facts["configuration"], facts["repetition"], evaluation)
 
 
 def _line(facts: dict[str, Any], seed: int = 0) -> bytes:

@@ -44,7 +44,7 @@ from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
 from nasbench.cli.engine.evaluations import attempt
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
-from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
+from nasbench.cli.engine.table_journal import TableJournal, TableRecord, entries_in
 from nasbench.results.store import disk
 
 _MOST = 100_000  # configurations of a table without --sample
@@ -64,7 +64,7 @@ class Drawn(NamedTuple):
     """Number of classes of equivalent configurations; one configuration per class is evaluated."""
 
 
-class Begun(NamedTuple):
+class TabulationBegun(NamedTuple):
     """An event: the evaluations of this request, or of its shard, begin."""
 
     evaluations: int
@@ -100,7 +100,7 @@ class Written(NamedTuple):
         return "failed" in self.left_out
 
 
-Event: TypeAlias = Drawn | Begun | Evaluated | Incomplete | Written
+Event: TypeAlias = Drawn | TabulationBegun | Evaluated | Incomplete | Written
 """An event while a table is made; they come in this order."""
 
 
@@ -194,7 +194,7 @@ def _evaluate_missing(
     benchmark = _opened(name)
     here = Path(f"{out}.jsonl" if shard is None else f"{out}.{shard.number}-of-{shard.count}.jsonl")
 
-    def others() -> list[Entry]:
+    def others() -> list[TableRecord]:
         return [entry for path in sorted(_journals(out) - {here}) for entry in entries_in(path, benchmark)]
 
     with closing(TableJournal(here, benchmark)) as journal:
@@ -204,11 +204,11 @@ def _evaluate_missing(
         done = {key for key, evaluation in known.items() if evaluation.status != "failed"}
         keys = [(benchmark.space.to_json(task.configuration), task.repetition) for task in tasks]
         missing = {key: task for key, task in zip(keys, tasks, strict=True) if key not in done}
-        yield Begun(len(tasks), len(missing), shard)
+        yield TabulationBegun(len(tasks), len(missing), shard)
         with closing(_evaluated(name, list(missing.values()), jobs)) as evaluations:
             for task, evaluation in evaluations:
                 key = benchmark.space.to_json(task.configuration), task.repetition
-                journal.append(Entry(*key, evaluation))
+                journal.append(TableRecord(*key, evaluation))
                 known[key] = evaluation
                 yield Evaluated()
     theirs = others()  # shards that ran at the same time have gone on

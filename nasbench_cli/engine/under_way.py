@@ -9,7 +9,7 @@ from nasbench.base.layout import span
 from nasbench.base.numbers import count
 from nasbench.cli.engine.events import UnderWay
 from nasbench.results import Setup, Store, StoreError
-from nasbench.results.store.under_way import Begun, begun
+from nasbench.results.store.under_way import BegunRun, begun
 
 _MOST_LINES = 8  # below a progress bar
 
@@ -24,13 +24,13 @@ def look(store: Store, runs: Iterable[tuple[Setup, int]]) -> UnderWay:
     return UnderWay(sum(run.share for run in found), described(found, _MOST_LINES))
 
 
-def described(runs: Iterable[Begun], most: int) -> list[str]:
+def described(runs: Iterable[BegunRun], most: int) -> list[str]:
     """One line per run that is under way; runs beyond `most` are only counted."""
     lines = [_line(run) for run in runs]
     return lines if len(lines) <= most else [*lines[:most], f"… and {len(lines) - most} more"]
 
 
-def _line(run: Begun) -> str:
+def _line(run: BegunRun) -> str:
     """Progress of a run, its incumbent, and the remaining time at the same speed."""
     setup, setting = run.setup, run.setup.setting
     where = f"{setup.title}, seed {run.seed} (partial)"

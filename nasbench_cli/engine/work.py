@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.engine.batches import Answer, Batch, Computed, compute, cut
+from nasbench.cli.engine.batches import Batch, BatchResult, Computed, compute, cut
 from nasbench.cli.engine.events import Notice, publish
 from nasbench.cli.engine.failures import FEWEST, FirstRuns
 from nasbench.cli.engine.loop import died
@@ -67,7 +67,7 @@ class Work:
         for records in self._commit(batch, compute(batch, self.store.journals, is_stored), made_by):
             yield self.noted(batch, records)
 
-    def keep(self, batch: Batch, answer: Answer) -> list[RunRecord]:
+    def keep(self, batch: Batch, answer: BatchResult) -> list[RunRecord]:
         """Stores what `compute_batch` returned for a batch; returns the records of newly stored runs.
 
         Raises UsageError if another version of nasbench computed it.

@@ -26,7 +26,7 @@ from nasbench.results.store.journal import Journal, Record
 _BLOCK = 256
 
 
-class Pending(NamedTuple):
+class PendingEvaluation(NamedTuple):
     """A configuration given to a worker."""
 
     ask: int
@@ -55,7 +55,7 @@ class Pending(NamedTuple):
 class Finished(NamedTuple):
     """A pending configuration with its evaluation."""
 
-    pending: Pending
+    pending: PendingEvaluation
     evaluation: Evaluation
     started: float
     finished: float
@@ -67,7 +67,7 @@ class Workers(Protocol):
     def now(self) -> float:
         """Seconds on the run's clock."""
 
-    def start(self, pending: Pending) -> None:
+    def start(self, pending: PendingEvaluation) -> None:
         """Gives a free worker something to do."""
 
     def next(self) -> Finished | None:
@@ -88,13 +88,13 @@ class SimulatedWorkers:
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._benchmark = benchmark
-        self._events: list[tuple[float, int, Pending, Evaluation]] = []
+        self._events: list[tuple[float, int, PendingEvaluation, Evaluation]] = []
         self._now = 0.0
 
     def now(self) -> float:
         return self._now
 
-    def start(self, pending: Pending) -> None:
+    def start(self, pending: PendingEvaluation) -> None:
         with evaluating(pending.ask, pending.worker):
             evaluation = attempt(self._benchmark, pending.configuration, pending.seed, pending.level)
         if pending.since is not None:  # recorded times may fall between two levels
@@ -133,8 +133,8 @@ class LiveWorkers:
         self._bounds = bounds
         self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
-        self._pending: dict[int, Pending] = {}
-        self._waiting: list[Pending] = []
+        self._pending: dict[int, PendingEvaluation] = {}
+        self._waiting: list[PendingEvaluation] = []
         self._evaluated: set[int] = set()
         """Trials that this attempt has evaluated: it left their states itself."""
         self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, bool] | BaseException] = queue.SimpleQueue()
@@ -145,7 +145,7 @@ class LiveWorkers:
     def now(self) -> float:
         return self._told if self._origin is None else time.monotonic() - self._origin
 
-    def start(self, pending: Pending) -> None:
+    def start(self, pending: PendingEvaluation) -> None:
         self._pending[pending.ask] = pending
         if self._origin is None:
             self._waiting.append(pending)
@@ -218,18 +218,18 @@ class LiveWorkers:
         evaluation = Evaluation(metrics, cost, status, reason, record.curve)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
 
-    def _state(self, pending: Pending) -> Path:
+    def _state(self, pending: PendingEvaluation) -> Path:
         """Where a training is kept. Its name says of which configuration it is: where records were lost, or taken back
         (--retry-failed), the method may ask otherwise, and a trial of that number be of another configuration."""
         text = self._benchmark.space.to_json(pending.configuration)
         return self._journal.state(f"{pending.trial}-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
 
-    def _launch(self, pending: Pending) -> None:
+    def _launch(self, pending: PendingEvaluation) -> None:
         thread = threading.Thread(target=self._evaluate, args=(pending, self._state(pending)), daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _evaluate(self, pending: Pending, state: Path) -> None:
+    def _evaluate(self, pending: PendingEvaluation, state: Path) -> None:
         try:
             resumed = state.exists() and pending.trial not in self._evaluated
             with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):

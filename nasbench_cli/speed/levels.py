@@ -22,7 +22,7 @@ _EPOCHS = 27
 _WORKERS = (4, 100)
 
 
-class Curves(Benchmark):
+class MadeUpCurves(Benchmark):
     """A thousand made-up learning curves of 27 epochs, in memory."""
 
     name, family, source, licence, checksum = "curves", "curves", "made up", "MIT", "curves-1"
@@ -45,7 +45,7 @@ class Curves(Benchmark):
 
 def main(sizes: Sizes) -> None:
     """Prints microseconds per evaluation of runs of ASHA."""
-    benchmark, spec = Curves(), MethodSpec("asha")
+    benchmark, spec = MadeUpCurves(), MethodSpec("asha")
     rows = [("asha, 27 epochs", "evaluations of a run, most of them in part", "µs each")]
     for workers in _WORKERS:
         setup = _setup(benchmark, spec, sizes.evaluations, workers)

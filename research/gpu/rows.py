@@ -21,7 +21,7 @@ from nasbench.benchmarks.images.benchmark import ImageBenchmark
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, reduced
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import training
-from nasbench.benchmarks.training.augmentation import Batch, Resident
+from nasbench.benchmarks.training.augmentation import ImageBatch, Resident
 from nasbench.methods.oneshot.distributions import Logits
 from nasbench.methods.oneshot.search import Search
 from nasbench.methods.oneshot.settings import Settings
@@ -113,7 +113,7 @@ class _Replayed(ZerothOrder):
             return
         if self._graph is None:
             begin = perf_counter()
-            self._batch, self._graph = Batch(batch.images.clone(), batch.labels.clone()), torch.cuda.CUDAGraph()
+            self._batch, self._graph = ImageBatch(batch.images.clone(), batch.labels.clone()), torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):  # notes what is to be computed, and computes nothing
                 super().train(logits, self._batch)
             self.captures += (perf_counter() - begin,)

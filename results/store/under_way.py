@@ -20,7 +20,7 @@ from nasbench.results.store.trajectory import Row, Setup, Trajectory, are_refuse
 
 
 @dataclass(frozen=True)
-class Begun:
+class BegunRun:
     """A run that has a journal and is not stored."""
 
     path: Path
@@ -120,17 +120,17 @@ class MemoryFragment(Fragment):
         return self.rows[column][0].as_py() if len(self.rows) else None
 
 
-def begun(journals: Path, runs: Iterable[tuple[Setup, int]]) -> Iterator[Begun]:
+def begun(journals: Path, runs: Iterable[tuple[Setup, int]]) -> Iterator[BegunRun]:
     """The runs among some pairs of setup and seed that have a journal."""
     paths = {path.stem: path for path in journals.glob("*.jsonl")}
     for setup, seed in runs if paths else ():
         path = paths.get(setup.run_id(seed))
         records = None if path is None else peek(path, setup.run_id(seed))
         if path is not None and records is not None:
-            yield Begun(path, setup, seed, records)
+            yield BegunRun(path, setup, seed, records)
 
 
-def under_way(store: Store) -> list[Begun]:
+def under_way(store: Store) -> list[BegunRun]:
     """The runs that a store's plans request, that have a journal, and that are not stored."""
     if not any(store.journals.glob("*.jsonl")):
         return []

@@ -143,8 +143,8 @@ assert set(sys.modules) == before, set(sys.modules) - before
 def test_predictions_of_a_regression_stay_in_the_range_of_the_training_targets() -> None:
     from nasbench.benchmarks.learners.benchmark import _score
 
-    train = data.Samples(np.zeros((2, 1)), np.array([-1.0, 2.0]))
-    rows = data.Samples(np.zeros((2, 1)), np.array([0.0, 2.0]))
+    train = data.LearnerSamples(np.zeros((2, 1)), np.array([-1.0, 2.0]))
+    rows = data.LearnerSamples(np.zeros((2, 1)), np.array([0.0, 2.0]))
     assert _score(np.array([-9.0, 9.0]), rows, train, classes=False) == pytest.approx(100 * np.sqrt(0.5))
 
 

@@ -15,9 +15,9 @@ from nasbench.benchmarks import Level, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.protobuf import Malformed
 from nasbench.benchmarks.spaces import Float, Integer, ParameterSpace
 from nasbench.benchmarks.surrogate import yahpo
-from nasbench.benchmarks.surrogate.network import Network
+from nasbench.benchmarks.surrogate.network import OnnxNetwork
 from nasbench.benchmarks.surrogate.scenarios import LCBENCH, RPART, SCENARIOS, XGBOOST, Scenario
-from nasbench.benchmarks.surrogate.yahpo import Surrogate
+from nasbench.benchmarks.surrogate.yahpo import SurrogateBenchmark
 from tests.conftest import Printed
 
 SHARED = Path(os.environ.get("NASBENCH_SHARED") or Path(__file__).parents[3] / "shared") / "data"
@@ -43,11 +43,11 @@ SPACE = ParameterSpace(
 """LCBench's space, in the order of the network's inputs."""
 
 
-def LCBench(task: int) -> Surrogate:
-    return Surrogate(LCBENCH, str(task))
+def LCBench(task: int) -> SurrogateBenchmark:
+    return SurrogateBenchmark(LCBENCH, str(task))
 
 
-def opened() -> tuple[Network, dict[str, int]]:
+def opened() -> tuple[OnnxNetwork, dict[str, int]]:
     """LCBench's network, and the code of each task."""
     files = yahpo._opened(LCBENCH.name)
     return files.network, files.codes["OpenML_task_id"]
@@ -146,7 +146,7 @@ def test_an_absent_hyperparameter_is_zero_and_an_absent_category_na() -> None:
 
 
 def test_the_size_of_the_training_data_is_a_fidelity_of_separate_trainings() -> None:
-    task = Surrogate(RPART, "40984")
+    task = SurrogateBenchmark(RPART, "40984")
     configuration = task.space.sample(np.random.default_rng(1))
     assert str(task.fidelity) == "trainsize 3, 6, 12, 25, 50, 100, each a separate training"
     small, whole = (task.evaluate(configuration, 0, Level(trainsize=size)) for size in (3, 100))
@@ -195,8 +195,8 @@ def test_tasks_that_contradict_themselves_have_a_caution_and_are_not_chosen() ->
     assert len(stated) == 39
     assert stated < XGBOOST.families.keys()
     assert not stated & set(XGBOOST.chosen)
-    assert "a search that finds this part wins" in Surrogate(XGBOOST, "32").caution
-    assert Surrogate(XGBOOST, "12").caution == ""
+    assert "a search that finds this part wins" in SurrogateBenchmark(XGBOOST, "32").caution
+    assert SurrogateBenchmark(XGBOOST, "12").caution == ""
 
 
 def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() -> None:
@@ -289,7 +289,7 @@ def test_what_is_no_such_network_is_malformed() -> None:
     whole = (DATA / "model.onnx").read_bytes()
     for content in (b"", b"\x00", whole[:100], whole[: len(whole) // 2], whole[:-1], b"\x3a\x00"):
         with pytest.raises(Malformed):
-            Network.read(content)
+            OnnxNetwork.read(content)
 
 
 def test_values_out_of_range_are_no_configuration() -> None:

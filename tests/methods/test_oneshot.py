@@ -17,13 +17,13 @@ from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_pape
 from nasbench.benchmarks.spaces.cells.network import Cell, CellNetwork  # noqa: E402
 from nasbench.benchmarks.spaces.cells.operations import EDGES, named  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
-from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.training.augmentation import ImageBatch  # noqa: E402
 from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.methods.oneshot.bilevel import Darts, Milenas  # noqa: E402
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, Sparsemax, softmax, sparsemax, temperature  # noqa: E402
 from nasbench.methods.oneshot.parameters import ExpectedParameters  # noqa: E402
 from nasbench.methods.oneshot.sampling import stages  # noqa: E402
-from nasbench.methods.oneshot.settings import Estimate  # noqa: E402
+from nasbench.methods.oneshot.settings import GradientEstimate  # noqa: E402
 from nasbench.methods.oneshot.supernet import MixedCell, Supernet  # noqa: E402
 from nasbench.methods.oneshot.weights import Weights, gradients, norm  # noqa: E402
 from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder  # noqa: E402
@@ -36,12 +36,12 @@ def drawn(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
     return scale * torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def batch(seed: int, size: int = 8) -> Batch:
+def batch(seed: int, size: int = 8) -> ImageBatch:
     labels = torch.randint(3, (size,), generator=torch.Generator().manual_seed(seed))
-    return Batch(drawn(size, 1, 8, 8, seed=seed), labels)
+    return ImageBatch(drawn(size, 1, 8, 8, seed=seed), labels)
 
 
-def loss(network: torch.nn.Module, logits: Logits, images: Batch) -> Tensor:
+def loss(network: torch.nn.Module, logits: Logits, images: ImageBatch) -> Tensor:
     return cross_entropy(network(images.images, logits.probabilities(softmax)), images.labels)
 
 
@@ -300,7 +300,7 @@ class TestExpectedParameters:
 
 
 class TestZerothOrder:
-    def difference(self, u: list[Tensor], window: list[Batch], val: Batch) -> float:
+    def difference(self, u: list[Tensor], window: list[ImageBatch], val: ImageBatch) -> float:
         """d/dε L_val(w_T(α + ε u), α + ε u), by a central difference of whole trainings."""
 
         def value(step: float) -> float:
@@ -342,7 +342,7 @@ class TestZerothOrder:
                 super().__init__()
                 self.w = torch.nn.Parameter(drawn(4, seed=2))
 
-        def toy_loss(network: torch.nn.Module, at: Logits, _: Batch) -> Tensor:
+        def toy_loss(network: torch.nn.Module, at: Logits, _: ImageBatch) -> Tensor:
             return (network.w - at.operations.exp()).square().sum() / 2
 
         from dataclasses import replace
@@ -351,7 +351,7 @@ class TestZerothOrder:
         direction = drawn(4, seed=3)
 
         def s(antithetic: bool, mu: float) -> float:
-            how, own = Estimate(antithetic=antithetic), Weights(Point(), plain)
+            how, own = GradientEstimate(antithetic=antithetic), Weights(Point(), plain)
             rule = ZerothOrder(own, toy_loss, toy_loss, torch.Generator(), window=4, how=how)
             here = Logits(drawn(4, seed=1).requires_grad_())
             rule.open(here, [[direction / direction.norm()]], mu=mu)
@@ -370,7 +370,7 @@ class TestZerothOrder:
         found = []
         for normalised in (False, True):
             rule = ZerothOrder(
-                weights(), loss, loss, torch.Generator(), how=Estimate(directions=2, normalised=normalised)
+                weights(), loss, loss, torch.Generator(), how=GradientEstimate(directions=2, normalised=normalised)
             )
             here = logits()
             rule.open(here, directions, mu=1e-4)
@@ -383,11 +383,11 @@ class TestZerothOrder:
         assert torch.allclose(found[1][0][0], mean / mean.norm())
 
     def test_a_coin_keeps_the_size_and_drops_what_the_images_say(self) -> None:
-        def toy_loss(network: torch.nn.Module, at: Logits, _: Batch) -> Tensor:
+        def toy_loss(network: torch.nn.Module, at: Logits, _: ImageBatch) -> Tensor:
             return (network.weight - at.operations).square().sum()
 
         own = Weights(torch.nn.Linear(5, 6, bias=False).double(), RECIPE)
-        how = Estimate(random_sign=True)
+        how = GradientEstimate(random_sign=True)
         rule = ZerothOrder(own, toy_loss, toy_loss, torch.Generator().manual_seed(0), how=how)
         here, signs = logits(), []
         rule.open(here)
@@ -409,10 +409,10 @@ class TestZerothOrder:
                 super().__init__()
                 self.w = torch.nn.Parameter(matrix @ a0)
 
-        def train_loss(network: torch.nn.Module, at: Logits, _: Batch) -> Tensor:
+        def train_loss(network: torch.nn.Module, at: Logits, _: ImageBatch) -> Tensor:
             return (network.w - matrix @ at.operations).square().sum() / 2
 
-        def val_loss(network: torch.nn.Module, at: Logits, _: Batch) -> Tensor:
+        def val_loss(network: torch.nn.Module, at: Logits, _: ImageBatch) -> Tensor:
             return (network.w - b).square().sum() / 2 + 0 * at.operations.sum()
 
         from dataclasses import replace
@@ -436,7 +436,7 @@ class TestZerothOrder:
         assert float(norm(rule._directions[0])) == pytest.approx(1)
         length = float(torch.cat([p.flatten() for p in here.present()]).norm())
         assert float(rule._mu) == pytest.approx(0.005 * length)
-        floored = ZerothOrder(weights(), loss, loss, torch.Generator(), how=Estimate(floor=2 * length))
+        floored = ZerothOrder(weights(), loss, loss, torch.Generator(), how=GradientEstimate(floor=2 * length))
         floored.open(here)
         assert float(floored._mu) == pytest.approx(0.01 * length)
 

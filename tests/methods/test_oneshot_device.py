@@ -13,19 +13,19 @@ from torch import Tensor  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.training.augmentation import ImageBatch  # noqa: E402
 from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule  # noqa: E402
 from nasbench.methods.oneshot.distributions import Alive, Logits, Probabilities, alive_of, softmax, sparsemax  # noqa: E402
 from nasbench.methods.oneshot.search import Search  # noqa: E402
-from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
+from nasbench.methods.oneshot.settings import GradientEstimate, Settings  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
 from nasbench.methods.oneshot.weights import Weights  # noqa: E402
 from nasbench.methods.oneshot.zeroth_order import ZerothOrder  # noqa: E402
 
 META = torch.device("meta")
 RECIPE = RECIPES["search"]
-SOUND = Estimate(floor=1.0, antithetic=True, normalised=True)
+SOUND = GradientEstimate(floor=1.0, antithetic=True, normalised=True)
 
 
 def rows(count: int, choices: int) -> tuple[tuple[bool, ...], ...]:
@@ -40,7 +40,7 @@ def marked(logits: Sequence[Logits]) -> list[Logits]:
     return [one._replace(alive=DEAD) for one in logits]
 
 
-def loss(network: torch.nn.Module, logits: Logits, batch: Batch) -> Tensor:
+def loss(network: torch.nn.Module, logits: Logits, batch: ImageBatch) -> Tensor:
     normalise = softmax if logits.alive is None else sparsemax
     probabilities = logits.probabilities(normalise)
     if logits.alive is None:
@@ -51,7 +51,9 @@ def loss(network: torch.nn.Module, logits: Logits, batch: Batch) -> Tensor:
 def rules(weights: Weights, flexible: bool) -> list[Rule]:
     generator = torch.Generator()
     if flexible:
-        return [ZerothOrder(weights, loss, loss, generator, 1, how=how, mark=marked) for how in (Estimate(), SOUND)]
+        return [
+            ZerothOrder(weights, loss, loss, generator, 1, how=how, mark=marked) for how in (GradientEstimate(), SOUND)
+        ]
     return [Darts(weights, loss, loss), Milenas(weights, loss, loss), ZerothOrder(weights, loss, loss, generator, 1)]
 
 
@@ -79,7 +81,7 @@ def test_no_step_of_a_window_reads_a_value_from_the_device(flexible: bool) -> No
     with META:
         network = Supernet(4, 1, 3, depth=2 if flexible else 1, kernel=7 if flexible else 3)
         parts = [torch.zeros(18, 5), torch.zeros(18, 3), torch.zeros(3, 2)] if flexible else [torch.zeros(6, 5)]
-        batch = Batch(torch.zeros(8, 1, 8, 8), torch.zeros(8, dtype=torch.int64))
+        batch = ImageBatch(torch.zeros(8, 1, 8, 8), torch.zeros(8, dtype=torch.int64))
     if flexible:
         network.grow((5, 3))
     network.stop_counting()

@@ -24,8 +24,8 @@ from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import one_shot, search  # noqa: E402
 from nasbench.methods.oneshot.distributions import Logits, Probabilities  # noqa: E402
-from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
-from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
+from nasbench.methods.oneshot.search import Search, SearchEpoch  # noqa: E402
+from nasbench.methods.oneshot.settings import GradientEstimate, Settings  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
 from nasbench.methods.oneshot.weights import Weights  # noqa: E402
 from nasbench.methods.oneshot.zeroth_order import Scripted, ZerothOrder  # noqa: E402
@@ -42,12 +42,12 @@ def shorter(name: str, epochs: int, **changes: Any) -> Settings:
     return replace(SHORT[name], epochs=epochs, stop=epochs, theta=1, **changes)
 
 
-def entropy(epoch: Epoch) -> float:
+def entropy(epoch: SearchEpoch) -> float:
     p = np.array(epoch.probabilities[0])
     return float(-(p * np.log(np.where(p > 0, p, 1))).sum(1).mean())
 
 
-def facts(log: list[Epoch]) -> list[Epoch]:
+def facts(log: list[SearchEpoch]) -> list[SearchEpoch]:
     """What does not depend on the machine's mood."""
     return [epoch._replace(seconds=0.0) for epoch in log]
 
@@ -97,7 +97,7 @@ def test_an_interrupted_search_goes_on_to_the_same_bits(name: str, space: Search
     class Killed(Exception):
         pass
 
-    def kill(_: Epoch) -> None:
+    def kill(_: SearchEpoch) -> None:
         raise Killed
 
     for number in range(3):
@@ -356,7 +356,7 @@ def test_how_much_of_the_first_direction_is_kept_is_logged(name: str, space: Sea
 
 def test_adam_begins_anew_after_the_first_epoch_where_asked(space: Searchable) -> None:
     for rewarmed, steps in ((False, 6.0), (True, 4.0)):  # two windows in each of three epochs
-        own = Search(space, shorter("zo-darts", 3, estimate=Estimate(rewarmed=rewarmed)), seed=3)
+        own = Search(space, shorter("zo-darts", 3, estimate=GradientEstimate(rewarmed=rewarmed)), seed=3)
         own.run()
         assert own._adam.state[own.logits.operations]["step"].item() == steps
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
-from nasbench.methods.nasbot.families import FAMILIES, Family, cnn, mlp
+from nasbench.methods.nasbot.families import FAMILIES, NetworkFamily, cnn, mlp
 from nasbench.methods.nasbot.otmann import Encoded, distance, distances, matching
 from nasbench.methods.nasbot.paths import path_lengths
 from tests.methods.fixtures import FIXTURES
@@ -31,7 +31,7 @@ def network(facts: dict[str, Any]) -> LayerGraph:
     return LayerGraph(tuple(facts["labels"]), tuple(facts["units"]), frozenset(map(tuple, facts["edges"])))
 
 
-def encoded(graph: LayerGraph, family: Family | None = None) -> Encoded:
+def encoded(graph: LayerGraph, family: NetworkFamily | None = None) -> Encoded:
     return Encoded(graph, family or FAMILIES["cnn"])
 
 

@@ -14,7 +14,7 @@ from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.fidelity.densities import Densities
 from nasbench.methods.gaussian.scbo import SCBO
-from nasbench.methods.nasbot.surrogate import Surrogate
+from nasbench.methods.nasbot.surrogate import NetworkSurrogate
 from nasbench.methods.smbo import Smbo
 from nasbench.methods.surrogates.rows import RowProcess
 
@@ -149,7 +149,7 @@ def test_nasbot_s_surrogates_know_what_is_pending_unless_they_are_to_ignore_it(t
     asked = [method.ask() for _ in range(10)]
     for i, configuration in enumerate(asked[:6]):
         method.tell(Observation(configuration, benchmark.evaluate(configuration, i), True))
-    with mock.patch.object(Surrogate, "fit", autospec=True, side_effect=Surrogate.fit) as fit:
+    with mock.patch.object(NetworkSurrogate, "fit", autospec=True, side_effect=NetworkSurrogate.fit) as fit:
         method.ask()
     assumed = fit.call_args.args[3]
     assert len(assumed) == count

@@ -21,7 +21,7 @@ from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.growing.popnas.cells import blocks_of, canonical, time_features
-from nasbench.methods.growing.popnas.forecast import Columns, Forecast, forecast, ranks
+from nasbench.methods.growing.popnas.forecast import Predictions, ProblemColumns, forecast, ranks
 from nasbench.methods.growing.popnas.fronts import Element, exploration_front, pareto_front, underused
 from nasbench.methods.growing.popnas.growth import BlockGrowth, NodeGrowth, StepGrowth, growth_of
 from nasbench.methods.growing.popnas.method import Popnas
@@ -207,17 +207,17 @@ class TestForecast:
 
     def test_seconds_are_those_of_the_training_whatever_its_epochs_and_of_a_failed_one_unknown(self) -> None:
         told = {"loss": METRICS[0], "train_time@200": Metric("train_time@200", "s")}
-        columns = Columns.of(Problem(NB201, (METRICS[0],), told=told))
+        columns = ProblemColumns.of(Problem(NB201, (METRICS[0],), told=told))
         done = Observation((0,) * 6, Evaluation({"loss": 1.0, "train_time@200": 7.0}, 99.0), True)
         failed = Observation((0,) * 6, Evaluation({"loss": math.nan, "train_time@200": 7.0}, 99.0, "failed"), False)
         assert columns.seconds(done) == 7
         assert math.isnan(columns.seconds(failed))
-        assert Columns.of(Problem(NB201, (METRICS[0],), told={"loss": METRICS[0]})).seconds(done) == 99
+        assert ProblemColumns.of(Problem(NB201, (METRICS[0],), told={"loss": METRICS[0]})).seconds(done) == 99
 
     def test_the_size_of_a_front_is_to_be_minimised(self) -> None:
         told = {"loss": METRICS[0], "reuse": Metric("reuse", "", minimize=False, cheap=True), "model_size": METRICS[2]}
         problem = replace(Problem.of(open_benchmark("nb201-cifar10")), told=told)
-        assert Columns.of(problem).size == "model_size"
+        assert ProblemColumns.of(problem).size == "model_size"
 
     def test_what_a_table_knows_is_looked_up(self) -> None:
         growth, bound = growth_of(NB201), Bound(METRICS[2], high=4.0)
@@ -495,5 +495,5 @@ def test_a_feature_that_has_not_varied_has_no_say(equal: list[float]) -> None:
 @pytest.mark.parametrize(("maximised", "value"), [(False, 1.0), (True, 9.0)])
 def test_a_low_score_means_a_good_value_of_the_first_objective(maximised: bool, value: float) -> None:
     nothing, values = np.zeros(1), np.arange(11.0)
-    made = Forecast([], (np.array([0.1]),), np.array([5.0]), None, nothing, values, maximised)
+    made = Predictions([], (np.array([0.1]),), np.array([5.0]), None, nothing, values, maximised)
     assert made.predicted(0) == pytest.approx((value, 5.0))

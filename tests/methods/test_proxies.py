@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy  # noqa: E402
 from nasbench.base.errors import UsageError  # noqa: E402
 from nasbench.benchmarks import open_benchmark  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, pruned, size  # noqa: E402
-from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.training.augmentation import ImageBatch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot.untrained import SCORES, Untrained  # noqa: E402
 from nasbench.methods.problem import Problem  # noqa: E402
@@ -28,13 +28,13 @@ PROBLEM = Problem(LOOK_UP.space, (LOOK_UP.objective,))
 
 
 @pytest.fixture
-def small() -> tuple[nn.Module, Batch]:
+def small() -> tuple[nn.Module, ImageBatch]:
     torch.manual_seed(0)
     layers = nn.Conv2d(1, 3, 3, bias=False), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4)
-    return nn.Sequential(*layers), Batch(torch.randn(6, 1, 5, 5), torch.arange(6) % 4)
+    return nn.Sequential(*layers), ImageBatch(torch.randn(6, 1, 5, 5), torch.arange(6) % 4)
 
 
-Small = tuple[Any, Batch]
+Small = tuple[Any, ImageBatch]
 
 
 def test_naswot_counts_the_units_that_agree(small: Small) -> None:

@@ -16,7 +16,7 @@ pytest.importorskip("sklearn")
 from nasbench.base.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.spaces.cells import dead_stages, stages_of, without_dead_edges  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: E402
-from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.training.augmentation import ImageBatch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import supernet  # noqa: E402
 from nasbench.methods.oneshot.baselines import SPOS  # noqa: E402
@@ -209,7 +209,7 @@ def test_a_score_is_the_error_and_the_mean_loss_over_all_images(monkeypatch: pyt
     sure[0, 0] = 5.0
     sure[1:, 0] = 0.1
     labels = torch.tensor([1, 0, 0, 0, 2, 0])
-    parts = [Batch(first.images[:2], labels[:2]), Batch(first.images[2:6], labels[2:])]
+    parts = [ImageBatch(first.images[:2], labels[:2]), ImageBatch(first.images[2:6], labels[2:])]
     outputs = iter([sure[:2], sure[2:]])
     monkeypatch.setattr(Supernet, "recalibrate", lambda *_: None)
     monkeypatch.setattr(Supernet, "forward", lambda *_: next(outputs))

@@ -12,7 +12,7 @@ from nasbench.benchmarks import Bound, Metric
 from nasbench.methods.surrogates.acquisition import expected_improvement, probability
 from nasbench.methods.surrogates.gaussian_process import GaussianProcess, matern
 from nasbench.methods.surrogates.rows import RowProcess
-from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
+from nasbench.methods.surrogates.trees import Points, TreeKernelParameters, TreeProcess
 
 NOISE = 0.3
 
@@ -89,7 +89,7 @@ def test_deviations_are_numbers_where_observations_leave_none(length: float) -> 
     rows.parameters = np.log([length, 1.0, 1e-18])
     rows._condition(at, values)
     points = Points(np.zeros(12, np.int64), at, np.zeros((12, 1)))
-    leaf = TreeProcess(points, values, Hyperparameters(np.array([length]), 1.0, np.ones(1), 1e-18))
+    leaf = TreeProcess(points, values, TreeKernelParameters(np.array([length]), 1.0, np.ones(1), 1e-18))
     for found in (np.sqrt(rows.predict(at)[1]), leaf.predict(points)[1]):
         assert found == pytest.approx(np.zeros(12), abs=1e-6)
     one = [leaf.predict_paths(points.only(np.arange(12) == i))[1][0] for i in range(12)]

@@ -13,9 +13,9 @@ from scipy.spatial.distance import cdist
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Ordinal, ParameterSpace
 from nasbench.methods.growing.treebo import surrogate as surrogates
-from nasbench.methods.growing.treebo.surrogate import Surrogate
+from nasbench.methods.growing.treebo.surrogate import PathSurrogate
 from nasbench.methods.growing.treebo.tree import Tree
-from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
+from nasbench.methods.surrogates.trees import Points, TreeKernelParameters, TreeProcess
 
 TREE = open_benchmark("synthetic-tree")
 
@@ -26,7 +26,7 @@ def random_points(rng: np.random.Generator, count: int, leaves: int, columns: in
     )
 
 
-def covariances(one: Points, other: Points, h: Hyperparameters) -> np.ndarray:
+def covariances(one: Points, other: Points, h: TreeKernelParameters) -> np.ndarray:
     """The kernel as one formula: a Matérn kernel where the leaf is the same, and what the coefficients give."""
     apart = np.sqrt(5) * cdist(one.local / h.lengths, other.local / h.lengths)
     same = one.leaves[:, None] == other.leaves
@@ -44,7 +44,7 @@ def test_posterior_and_likelihood_are_those_of_a_dense_process(leaves: int) -> N
         points = random_points(rng, 9, leaves + 1, columns, coefficients)
         values = rng.normal(size=count)
         variance, noise = rng.uniform(0.2, 2), rng.uniform(0.01, 0.3)
-        h = Hyperparameters(rng.uniform(0.2, 3, columns), variance, rng.uniform(0.1, 2, coefficients), noise)
+        h = TreeKernelParameters(rng.uniform(0.2, 3, columns), variance, rng.uniform(0.1, 2, coefficients), noise)
         own = TreeProcess(seen, values, h)
         dense = covariances(seen, seen, h) + noise * np.eye(count)
         cross = covariances(points, seen, h)
@@ -68,7 +68,7 @@ def test_a_leaf_learns_from_another_what_they_share_and_nothing_else() -> None:
         space.check(configuration)
     lengths, prior = np.ones(len(tree.is_category)), np.full(len(tree.is_bias), 0.5)
     values = np.array([TREE.evaluate(configuration, 0).metrics[TREE.objective.name] for configuration in first])
-    process = TreeProcess(tree.points(first), values - values.mean(), Hyperparameters(lengths, 0.1, prior, 1e-4))
+    process = TreeProcess(tree.points(first), values - values.mean(), TreeKernelParameters(lengths, 0.1, prior, 1e-4))
     mean, deviation = process.predict(tree.points(second))
     assert np.corrcoef(mean, np.linspace(0, 1, 7))[0, 1] > 0.9
     mean, far = process.predict(tree.points(third))
@@ -105,10 +105,10 @@ def modelled(count: int = 25, seed: int = 0) -> tuple[Tree, Points, np.ndarray]:
     return tree, seen, values
 
 
-def fitted(tree: Tree, seen: Points, values: np.ndarray, pending: int = 0, seed: int = 0) -> Surrogate:
+def fitted(tree: Tree, seen: Points, values: np.ndarray, pending: int = 0, seed: int = 0) -> PathSurrogate:
     """A surrogate of all points but the last few, which are pending."""
     known = np.arange(len(values)) < len(values) - pending
-    model = Surrogate(tree.is_category, tree.is_bias, 5)
+    model = PathSurrogate(tree.is_category, tree.is_bias, 5)
     model.fit(seen.only(known), values[known], seen.only(~known), np.random.default_rng(seed))
     return model
 
@@ -121,7 +121,7 @@ def test_hyperparameters_maximise_evidence_times_a_log_normal_prior() -> None:
     def posterior(theta: np.ndarray) -> float:
         number, category, variance, bias, weight, noise = np.exp(theta)
         lengths = np.where(tree.is_category, category, number)
-        h = Hyperparameters(lengths, variance, np.where(tree.is_bias, bias, weight), noise)
+        h = TreeKernelParameters(lengths, variance, np.where(tree.is_bias, bias, weight), noise)
         dense = covariances(seen, seen, h) + noise * np.eye(len(values))
         evidence = stats.multivariate_normal(np.zeros(len(values)), dense).logpdf(scaled)
         return float(evidence + stats.norm(np.log(medians), deviations).logpdf(theta).sum())
@@ -155,9 +155,9 @@ def test_hyperparameters_are_fitted_again_after_as_many_observations_as_the_opti
     tree, seen, values = modelled()
     sizes: list[int] = []
     monkeypatch.setattr(
-        Surrogate, "_best", lambda self, points, scaled, rng: (sizes.append(len(scaled)), self._theta)[1]
+        PathSurrogate, "_best", lambda self, points, scaled, rng: (sizes.append(len(scaled)), self._theta)[1]
     )
-    model = Surrogate(tree.is_category, tree.is_bias, 4)
+    model = PathSurrogate(tree.is_category, tree.is_bias, 4)
     for count in (3, 4, 5, 6, 7, 8, 13, 14):
         known = np.arange(len(values)) < count
         model.fit(seen.only(known), values[known], seen.only(known & ~known), np.random.default_rng(0))
@@ -177,7 +177,7 @@ def test_predictions_have_the_unit_of_the_values() -> None:
 
 def test_what_is_pending_leaves_means_and_takes_deviation_away() -> None:
     tree, seen, values = modelled()
-    plain = Surrogate(tree.is_category, tree.is_bias, 5)
+    plain = PathSurrogate(tree.is_category, tree.is_bias, 5)
     known = np.arange(len(values)) < 20
     plain.fit(seen.only(known), values[known], seen.only(known & ~known), np.random.default_rng(0))
     mean, deviation = plain.predict(seen)
@@ -191,7 +191,10 @@ def test_a_path_is_predicted_by_the_linear_model_with_the_mean_variance_of_its_l
     """The posterior of the coefficients by one dense solution; a leaf's variance by its own observations alone."""
     rng = np.random.default_rng(1)
     seen, points = random_points(rng, 12, 3, 2, 4), random_points(rng, 15, 4, 2, 4)
-    values, h = rng.normal(size=12), Hyperparameters(np.array([0.5, 1.5]), 0.8, np.array([0.3, 1.0, 0.7, 2.0]), 0.1)
+    values, h = (
+        rng.normal(size=12),
+        TreeKernelParameters(np.array([0.5, 1.5]), 0.8, np.array([0.3, 1.0, 0.7, 2.0]), 0.1),
+    )
     gain = np.diag(h.prior) @ seen.shared.T @ np.linalg.inv(covariances(seen, seen, h) + 0.1 * np.eye(12))
     coefficients = gain @ values
     spread = np.diag(h.prior) - gain @ seen.shared @ np.diag(h.prior)

@@ -20,7 +20,7 @@ from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.methods import Method, MethodSpec, Needs, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal, drop_failed, peek
-from nasbench.results.store.under_way import Begun
+from nasbench.results.store.under_way import BegunRun
 from tests.few_digits import register as register_few_digits
 from tests.nasbench_cli import toys
 from tests.results.conftest import SETTING, make_setup
@@ -73,7 +73,7 @@ def test_trainings_go_on_from_level_to_level(whole: tuple[Path, Trajectory]) -> 
 def test_the_journal_of_a_search_tells_what_its_trajectory_tells(whole: tuple[Path, Trajectory]) -> None:
     path, found = whole
     setup = make_setup(evals=2, setting=replace(SETTING, highest=4))
-    rows = Begun(path, setup, 0, peek(path, "id") or []).rows
+    rows = BegunRun(path, setup, 0, peek(path, "id") or []).rows
     for name in (*SAME, "evaluation", "feasible", "started", "finished", "cost"):
         assert [getattr(row, name) for row in rows] == found.columns[name].tolist()
 

@@ -287,7 +287,7 @@ def test_what_an_interrupted_attempt_had_done_is_put_on_the_clock_once(
         assert live._origin is not None
         start = live._origin
         for ask, (cost, ended, resumed) in enumerate(answers):
-            pending = workers.Pending(ask, ask, (0, 0, 0, ask), 0.0, 0.0, ask, benchmark.highest, 0)
+            pending = workers.PendingEvaluation(ask, ask, (0, 0, 0, ask), 0.0, 0.0, ask, benchmark.highest, 0)
             live._pending[ask] = pending
             live._answers.put((ask, Evaluation({"loss": 1.0, "size": 0.0}, cost), start + ended, resumed))
         found = [live.next(), live.next()]

@@ -20,7 +20,7 @@ from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Trajectory
 from nasbench.results.store.journal import Journal
-from nasbench.results.store.under_way import Begun
+from nasbench.results.store.under_way import BegunRun
 from tests.nasbench_cli import toys
 
 SMALL = parse_constraints(["size<=4"])
@@ -259,6 +259,6 @@ def test_a_run_under_way_counts_trainings(tmp_path: Path, monkeypatch: pytest.Mo
     found = search(tmp_path, monkeypatch, toys.Live(), evals=5)
     assert len(found) > 5
     setup = expand([Grid((MethodSpec("random"),), ("toy-live",), (SMALL,), (0,), Protocol(evals=5))])[0].setup
-    begun = Begun(tmp_path, setup, 0, Journal(tmp_path / "run.jsonl", "id").records)
+    begun = BegunRun(tmp_path, setup, 0, Journal(tmp_path / "run.jsonl", "id").records)
     assert begun.spent == 5
     assert ": 5 of 5 evaluations" in described([begun], 1)[0]

@@ -18,7 +18,7 @@ from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.spaces import Float, Integer, ParameterSpace
 from nasbench.benchmarks.spaces.trainable.cells import CellSpace
 from nasbench.benchmarks.surrogate.scenarios import LCBENCH
-from nasbench.benchmarks.surrogate.yahpo import Surrogate
+from nasbench.benchmarks.surrogate.yahpo import SurrogateBenchmark
 from nasbench.cli.commands.plan import plan
 from nasbench.cli.commands.run import run
 from nasbench.cli.engine import suites as suites_module
@@ -193,7 +193,7 @@ def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
     assert "is not a text file" in nasbench("run", "--suite", path).err
 
 
-class Absent(Surrogate):
+class Absent(SurrogateBenchmark):
     """A surrogate whose files are not here: to plan it takes no answer of it."""
 
     space = ParameterSpace([Float("learning_rate", 1e-4, 0.1, log=True), Integer("num_layers", 1, 5)])

@@ -10,7 +10,7 @@ import pytest
 from nasbench.results import Setup, Store
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from nasbench.results.sources import Source, Sources, changed
+from nasbench.results.sources import SourceDigest, Sources, changed
 from tests.results.conftest import FACTS, make_run, make_setup
 
 OLD, NEW = "0" * 16, "1" * 16
@@ -18,16 +18,16 @@ OLD, NEW = "0" * 16, "1" * 16
 
 def source(
     digest: str, name: str = "bob.py", of: Literal["method", "benchmark"] = "method", released: bool = False
-) -> Source:
-    return Source(of, name, digest, released)
+) -> SourceDigest:
+    return SourceDigest(of, name, digest, released)
 
 
-def stored(store: Store, setup: Setup, seeds: range, *recorded: Source) -> None:
+def stored(store: Store, setup: Setup, seeds: range, *recorded: SourceDigest) -> None:
     runs = [make_run(seed, [3.0, 2.0, 1.0]) for seed in seeds]
     store.commit(setup, runs, FACTS | {"sources": [vars(one) for one in recorded]})
 
 
-def now(*sources: Source) -> Sources:
+def now(*sources: SourceDigest) -> Sources:
     return lambda setup: sources
 
 

@@ -16,7 +16,7 @@ from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.journal import Record
-from nasbench.results.store.under_way import Begun, beginning, under_way
+from nasbench.results.store.under_way import BegunRun, beginning, under_way
 from tests.results.conftest import FACTS, SETTING, begin, described, make_run, make_setup
 
 
@@ -51,7 +51,7 @@ def test_of_continued_trainings_the_incumbent_is_the_best_at_the_highest_level()
     setup = make_setup(evals=5, setting=replace(SETTING, highest=3))
     rows = [(0, 0, 1, 5.0), (1, 1, 1, 2.0), (2, 0, 3, 4.0), (3, 3, 1, 1.0)]
     records = [Record(n, "{}", (y, 1.0), 1.0, "ok", "", n, n + 1, trial, level, True) for n, trial, level, y in rows]
-    run = Begun(Path("j"), setup, 0, records)
+    run = BegunRun(Path("j"), setup, 0, records)
     assert [row.incumbent for row in run.rows] == [5.0, 2.0, 4.0, 4.0]
     assert [row.spent * 3 for row in run.rows] == [1.0, 2.0, 4.0, 5.0]
 
@@ -61,7 +61,7 @@ def test_trainings_in_parts_are_cut_at_the_last_whole_evaluations_worth(store: S
     setup, found = make_setup(evals=5, setting=replace(SETTING, highest=3)), []
     for seed, parts in enumerate([[(0, 1), (1, 1), (0, 3), (3, 1)], [(0, 1), (1, 1), (2, 1), (0, 3), (4, 3)]]):
         records = [Record(n, "{}", (1.0, 1.0), 1.0, "ok", "", n, n + 1, *part, True) for n, part in enumerate(parts)]
-        found.append((store, Begun(Path("j"), setup, seed, records).fragment()))
+        found.append((store, BegunRun(Path("j"), setup, seed, records).fragment()))
     cut = beginning(found)
     assert cut is not None
     assert (cut.end, [len(f.table()) for _, f in cut.fragments]) == (1.0, [2, 3])
@@ -180,7 +180,7 @@ def test_of_several_objectives_the_first_is_the_objective(maximised: tuple[str, 
     setting = replace(SETTING, maximised=maximised)
     names = {"metrics": ("error", "speed", "hypervolume"), "objectives": ("speed", "error")}
     records = [Record(n, "{}", (5.0, y), 1.0, "ok", "", n, n + 1, n, 1, True) for n, y in enumerate((2.0, 3.0, 1.0))]
-    run = Begun(Path("j"), make_setup(evals=5, setting=setting, **names), 0, records)
+    run = BegunRun(Path("j"), make_setup(evals=5, setting=setting, **names), 0, records)
     assert ([row.objective for row in run.rows], run.incumbent) == ([2.0, 3.0, 1.0], best)
 
 

@@ -83,7 +83,7 @@ class Product(nn.Module):
         return torch.stack(parts).prod(0)
 
 
-class Mean(nn.Module):
+class GlobalMean(nn.Module):
     """The mean of all inputs."""
 
     def forward(self, *parts: Tensor) -> Tensor:

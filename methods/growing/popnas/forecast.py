@@ -21,7 +21,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Columns:
+class ProblemColumns:
     """Names of the metrics of a problem that a front may need."""
 
     time: str | None
@@ -30,7 +30,7 @@ class Columns:
     """The first metric to be minimised that is known before training; None if there is none."""
 
     @classmethod
-    def of(cls, problem: Problem) -> Columns:
+    def of(cls, problem: Problem) -> ProblemColumns:
         """The columns of a problem: the time by its name (`train_time`), the size by being cheap."""
         times = (name for name, m in problem.told.items() if m.name.partition("@")[0] == "train_time")
         cheap = (name for name, m in problem.told.items() if m.cheap and m.minimize and problem.known is not None)
@@ -44,7 +44,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast:
+class Predictions:
     """Predictions for candidates, all to be minimised, each of shape (candidates,)."""
 
     members: Sequence[Member]
@@ -71,12 +71,12 @@ class Forecast:
 
 def forecast(
     problem: Problem, growth: Growth, told: Mapping[Member, Observation], members: Sequence[Member], with_size: bool
-) -> Forecast:
+) -> Predictions:
     """Fits a predictor of each objective on the observations and predicts for candidates.
 
     A cheap metric of a table is looked up instead.
     """
-    columns, observed = Columns.of(problem), list(told.values())
+    columns, observed = ProblemColumns.of(problem), list(told.values())
     seconds = [columns.seconds(observation) for observation in observed]
     times = {growth.key(m): s for m, s in zip(told, seconds, strict=True) if math.isfinite(s)}
     x = growth.features([*told, *members], times)
@@ -100,7 +100,7 @@ def forecast(
     violation = np.zeros(len(members))
     for bound in problem.known_bounds:
         violation += [bound.violation(value) for value in cheap(bound.metric.name).tolist()]
-    return Forecast(
+    return Predictions(
         members,
         tuple(predicted(ranks(keys)) for keys in _keys(problem, observed)),
         predicted(seconds),

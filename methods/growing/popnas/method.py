@@ -17,7 +17,7 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Logged, Method
-from nasbench.methods.growing.popnas.forecast import Columns, Forecast, forecast
+from nasbench.methods.growing.popnas.forecast import Predictions, ProblemColumns, forecast
 from nasbench.methods.growing.popnas.fronts import exploration_front, pareto_front, underused
 from nasbench.methods.growing.popnas.growth import Member, growth_of
 from nasbench.methods.growing.popnas.rounds import Round
@@ -32,7 +32,7 @@ _MOST_INSPECTED = 2000  # candidates whose elements are listed
 
 def _sizeless(problem: Problem, options: Options) -> str:
     with_size = options["pareto"] == "time+size" and not problem.several
-    if with_size and Columns.of(problem).size is None:
+    if with_size and ProblemColumns.of(problem).size is None:
         return "needs a metric to minimise that is known before training for pareto=time+size; pareto=time does not"
     return ""
 
@@ -92,7 +92,7 @@ class Popnas(Method):
         self._children, self._first, self._most = children, first, candidates
         self._objectives = len(problem.objectives) if problem.several else _PARETO[pareto]
         self._exploration = exploration if self._objectives > 1 else 0
-        self._growth, self._columns = growth_of(problem.space), Columns.of(problem)
+        self._growth, self._columns = growth_of(problem.space), ProblemColumns.of(problem)
         self._rounds: list[Round] = []
         self._queue: list[Member] = []
         """Members of the last round's fronts that have not been asked for."""
@@ -173,7 +173,7 @@ class Popnas(Method):
             if round_.front or (was_last and level >= self._growth.levels):
                 return round_
 
-    def _fronts(self, level: int, told: Mapping[Member, Observation], prediction: Forecast) -> Round:
+    def _fronts(self, level: int, told: Mapping[Member, Observation], prediction: Predictions) -> Round:
         """The Pareto front and the exploration front of the predictions, among candidates within known constraints."""
         round_ = Round(level, [], candidates=len(prediction.members))
         allowed = np.flatnonzero(prediction.violation == 0)

@@ -17,14 +17,14 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
-from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
+from nasbench.benchmarks.spaces.listed import ListedRows, ListedSpace
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Logged, Method
 from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:
-    from nasbench.methods.growing.treebo.surrogate import Surrogate
+    from nasbench.methods.growing.treebo.surrogate import PathSurrogate
     from nasbench.methods.growing.treebo.tree import Path
     from nasbench.methods.surrogates.trees import Points
 
@@ -97,7 +97,7 @@ class TreeBO(Method):
         self._known: set[Configuration] = set()
         self._observed: dict[int, Observation] = {}
         """Observations by the number of their ask."""
-        self._surrogates: dict[str, Surrogate] = {}
+        self._surrogates: dict[str, PathSurrogate] = {}
         """Surrogates by the name of their metric."""
 
     @classmethod
@@ -252,10 +252,10 @@ class TreeBO(Method):
             return None
         return configuration
 
-    def _new_surrogate(self) -> Surrogate:
-        from nasbench.methods.growing.treebo.surrogate import Surrogate
+    def _new_surrogate(self) -> PathSurrogate:
+        from nasbench.methods.growing.treebo.surrogate import PathSurrogate
 
-        return Surrogate(self._tree.is_category, self._tree.is_bias, self._refit)
+        return PathSurrogate(self._tree.is_category, self._tree.is_bias, self._refit)
 
 
 def _flat(problem: Problem) -> Flat:
@@ -264,5 +264,5 @@ def _flat(problem: Problem) -> Flat:
 
         return Chains(problem.space)
     if isinstance(problem.space, ListedSpace):
-        return Rows(problem.space)  # rows alone: most candidates are never proposed
+        return ListedRows(problem.space)  # rows alone: most candidates are never proposed
     return problem.flat

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
+from nasbench.methods.surrogates.trees import Points, TreeKernelParameters, TreeProcess
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ _DEVIATIONS = np.array([0.7, 0.7, 1.0, 1.0, 1.0, 2.0])
 _BOUNDS = [tuple(np.log(ends)) for ends in ((0.05, 10), (0.1, 10), (1e-3, 10), (0.01, 10), (0.01, 10), (1e-6, 1))]
 
 
-class Surrogate:
+class PathSurrogate:
     """The model of one metric.
 
     Args:
@@ -54,10 +54,10 @@ class Surrogate:
         mean, deviation = self._process.predict_paths(points) if paths else self._process.predict(points)
         return self._centre + self._scale * mean, self._scale * deviation
 
-    def _hyperparameters(self, theta: Array) -> Hyperparameters:
+    def _hyperparameters(self, theta: Array) -> TreeKernelParameters:
         number, category, variance, bias, weight, noise = np.exp(theta)
         lengths = np.where(self._is_category, category, number)
-        return Hyperparameters(lengths, float(variance), np.where(self._is_bias, bias, weight), float(noise))
+        return TreeKernelParameters(lengths, float(variance), np.where(self._is_bias, bias, weight), float(noise))
 
     def _best(self, seen: Points, values: Array, rng: Generator) -> Array:
         """The maximum of likelihood times log-normal priors, searched from the present values and a random start."""

@@ -3,15 +3,15 @@
 One file per executor; `executor.py` is their contract.
 """
 
-from nasbench.cli.engine.batches import Answer, Batch, compute_batch
+from nasbench.cli.engine.batches import Batch, BatchResult, compute_batch
 from nasbench.cli.engine.executors.executor import EXECUTORS, Executor, ExecutorSpec, chosen
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.work import Records, Work
 
 __all__ = [
     "EXECUTORS",
-    "Answer",
     "Batch",
+    "BatchResult",
     "Executor",
     "ExecutorSpec",
     "Lost",

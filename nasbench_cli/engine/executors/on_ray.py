@@ -15,7 +15,7 @@ from typing import Any
 
 from nasbench.base.errors import with_extra
 from nasbench.benchmarks import UsageError
-from nasbench.cli.engine.batches import Answer, Batch, compute_batch
+from nasbench.cli.engine.batches import Batch, BatchResult, compute_batch
 from nasbench.cli.engine.events import DEBUG
 from nasbench.cli.engine.executors.executor import EXECUTORS, Executor
 from nasbench.cli.engine.pool import Lost
@@ -64,7 +64,7 @@ class OnRay(Executor):
         finally:
             ray.shutdown()
 
-    def _answers(self, ray: Any, work: Work) -> Generator[tuple[Batch, Answer | Lost], None, None]:
+    def _answers(self, ray: Any, work: Work) -> Generator[tuple[Batch, BatchResult | Lost], None, None]:
         """Each batch with its answer from the cluster."""
         errors = ray.exceptions
         cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
