@@ -288,7 +288,7 @@ class _Dense:
 
     def __init__(self, runs: int, points: int) -> None:
         shape = runs, points
-        self._worth = {OBSERVED.name: np.full(shape, np.nan)}
+        self._scores = {OBSERVED.name: np.full(shape, np.nan)}
         self._feasible, self._finished = np.zeros(shape, bool), np.full(shape, np.inf)
         self._runs, self._points = 0, 1
 
@@ -297,14 +297,14 @@ class _Dense:
         row, length = self._runs, len(run.finished)
         self._runs, self._points = row + 1, max(self._points, length)
         self._feasible[row, :length], self._finished[row, :length] = run.feasible, run.finished
-        observed = self._worth[OBSERVED.name]
-        for name in run.worth.keys() - self._worth.keys():
-            self._worth[name] = observed.copy()
-        for name, values in self._worth.items():
+        observed = self._scores[OBSERVED.name]
+        for name in run.worth.keys() - self._scores.keys():
+            self._scores[name] = observed.copy()
+        for name, values in self._scores.items():
             values[row, :length] = run.worth.get(name, run.worth[OBSERVED.name])
             values[row, length:] = values[row, length - 1] if length else np.nan
 
     def arrays(self, scores: Sequence[str]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:
         """The arrays of the added runs, with these scores; shapes (runs, points)."""
         part = slice(self._runs), slice(self._points)
-        return {name: self._worth[name][part] for name in scores}, self._feasible[part], self._finished[part]
+        return {name: self._scores[name][part] for name in scores}, self._feasible[part], self._finished[part]

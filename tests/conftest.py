@@ -109,7 +109,7 @@ Lend = Callable[[Registry[Any], str, Any], None]
 def lend() -> Iterator[Lend]:
     """Gives an item a name for the duration of a test: `lend(METHODS, "mine", Mine)`."""
     with ExitStack() as lent:
-        yield lambda registry, name, item: lent.enter_context(registry.lent(name, item))
+        yield lambda registry, name, item: lent.enter_context(registry.temporarily(name, item))
 
 
 @pytest.fixture

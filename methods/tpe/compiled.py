@@ -29,7 +29,7 @@ _UNWEIGHTED = np.zeros(0)
 _CHUNK = 512  # observations per pass of the hot loop: their factors fit into a core's cache
 
 
-class PackedKernels(NamedTuple):
+class Packed(NamedTuple):
     """A space as arrays; those of single hyper-parameters have the shape (D,)."""
 
     sizes: Array
@@ -176,7 +176,7 @@ def truncated_gaussian(x: float, centre: float, width: float, lower: float, uppe
 
 
 @njit(cache=True)
-def fit(dims: PackedKernels, levels: Array, points: Array, rows: Array) -> Array:
+def fit(dims: Packed, levels: Array, points: Array, rows: Array) -> Array:
     """Fits the kernels of one group of observations.
 
     Args:
@@ -230,7 +230,7 @@ def _member(weights: Array, n: int, rng: Array) -> int:
 
 @njit(cache=True)
 def draw(
-    dims: PackedKernels,
+    dims: Packed,
     levels: Array,
     points: Array,
     rows: Array,
@@ -287,7 +287,7 @@ def draw(
 
 @njit(cache=True)
 def log_density(
-    dims: PackedKernels, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array, weights: Array
+    dims: Packed, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array, weights: Array
 ) -> Array:
     """Log density of candidates under a group's mixture, shape (S,).
 
@@ -341,7 +341,7 @@ def log_density(
 
 
 @njit(cache=True)
-def describe(dims: PackedKernels, at_levels: Array, at_points: Array) -> Array:
+def describe(dims: Packed, at_levels: Array, at_points: Array) -> Array:
     """Computes what candidates (levels (D, S), points (D, S)) need under every density.
 
     Returns:
@@ -396,7 +396,7 @@ def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
 
 
 @njit(cache=True)
-def block_masses(dims: PackedKernels, tables: Array, candidates: Array) -> Array:
+def block_masses(dims: Packed, tables: Array, candidates: Array) -> Array:
     """Kernel masses of the candidates' distinct combinations of levels.
 
     Entry [b, slot, code] is the mass of the combination in `slot` of block b under the kernel around `code`.
@@ -453,7 +453,7 @@ def _sum(values: Array) -> float:
 
 @njit(cache=True)
 def suggest(
-    dims: PackedKernels,
+    dims: Packed,
     levels: Array,
     points: Array,
     evaluated: Array,
@@ -499,7 +499,7 @@ def first_of_best(scores: Array) -> int:
 
 @njit(cache=True)
 def contenders(
-    dims: PackedKernels,
+    dims: Packed,
     levels: Array,
     points: Array,
     evaluated: Array,
@@ -532,7 +532,7 @@ def contenders(
 
 
 @njit(cache=True)
-def rounded(dims: PackedKernels, points: Array) -> Array:
+def rounded(dims: Packed, points: Array) -> Array:
     """Points, with the value's number in place of each that is rounded to a value: itself if whole, or its place."""
     if not dims.grain.any():  # all are EXACT
         return points
@@ -566,7 +566,7 @@ def fingerprints(levels: Array, points: Array) -> Array:
 
 @njit(cache=True)
 def acquisition(
-    dims: PackedKernels,
+    dims: Packed,
     levels: Array,
     points: Array,
     groups: Array,
@@ -582,7 +582,7 @@ def acquisition(
 
 @njit(cache=True)
 def _scores(
-    dims: PackedKernels,
+    dims: Packed,
     levels: Array,
     points: Array,
     groups: Array,

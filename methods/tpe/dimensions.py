@@ -18,7 +18,7 @@ from nasbench.methods.tpe.compiled import (
     LOG_WHOLE,
     MOST_COMBINATIONS,
     WHOLE,
-    PackedKernels,
+    Packed,
     gaussian_masses,
 )
 
@@ -105,7 +105,7 @@ class Dimensions:
             prior[offsets[d] : offsets[d] + k] = masses
             tables[part].reshape(k, k + 1)[:, k] = masses
         middles = [_middles(h, z) for h, z in zip(hyperparameters, self._levels, strict=True)]
-        self.packed = PackedKernels(
+        self.packed = Packed(
             sizes=sizes,
             offsets=offsets,
             scaled=scaled,
@@ -218,7 +218,7 @@ def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
 
 
 def _grain(h: Hyperparameter, z: Array | None) -> int:
-    """What a point is rounded to, see `PackedKernels.grain`."""
+    """What a point is rounded to, see `Packed.grain`."""
     if z is not None or isinstance(h, Float):
         return EXACT
     if isinstance(h, Integer):

@@ -84,7 +84,7 @@ class RGPE(Method):
         candidates = self._new()
         rows = self._rows(candidates)
         ok = [o for o in self._told if o.evaluation.status == "ok"]
-        chosen = candidates[int(np.argmax(self._worth(rows, ok)))]
+        chosen = candidates[int(np.argmax(self._acquisition(rows, ok)))]
         self._asked.add(chosen)
         return chosen
 
@@ -120,7 +120,7 @@ class RGPE(Method):
         new = [c for c in drawn if c not in self._asked]
         return [c for c in new if self._problem.allows(c)] or new or drawn
 
-    def _worth(self, rows: Rows, ok: Sequence[Observation]) -> Array:
+    def _acquisition(self, rows: Rows, ok: Sequence[Observation]) -> Array:
         """Expected improvement times the probability of feasibility, at rows; shape (n,).
 
         Before anything feasible is observed: the probability, and among equals the lower mean.

@@ -88,7 +88,7 @@ class Registry(Generic[T]):
         return decorate
 
     @contextmanager
-    def lent(self, name: str, item: T) -> Iterator[None]:
+    def temporarily(self, name: str, item: T) -> Iterator[None]:
         """Registers an item within this block and process only, for tests and experiments."""
         self._load()
         before = {name: self._items[name]} if name in self._items else {}

@@ -131,7 +131,7 @@ def _records_what_ends_its_process(executor: str) -> None:
             pass
         stored = session.store.runs()
         failures = {seed: run.failure for seed, run in stored.get(ending.setup.id, {}).items()}
-        require(not any(_TOO_CLOSE in failure for failure in failures.values()), f"{_TOO_CLOSE}: see `batch.apart`")
+        require(not any(_TOO_CLOSE in failure for failure in failures.values()), f"{_TOO_CLOSE}: see `batch.owner`")
         require(
             sorted(failures) == seeds and all(failures.values()),
             f"{told} is not recorded as failed: `batch.single` and `work.give_up` do it",

@@ -227,11 +227,11 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
     """
 
     def check(trial: Trial) -> str | None:
-        posed = pose(trial.benchmark)
-        told = None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
+        constrained = pose(trial.benchmark)
+        told = None if constrained else f"{trial.benchmark.name} has no cheap metric to constrain"
         two = tuple(metric for metric in trial.benchmark.metrics if not metric.held_out)[:2]
         several = [two] if trial.spec.method.needs.several and len(two) == 2 else []
-        for (bounds, fails), objectives in itertools.product(posed, [(), *several]):
+        for (bounds, fails), objectives in itertools.product(constrained, [(), *several]):
             try:
                 method = trial.method(bounds, objectives=objectives)
             except UsageError as refusal:  # a command says the same before it runs anything

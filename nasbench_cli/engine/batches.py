@@ -39,7 +39,7 @@ class Batch:
     seeds: tuple[int, ...]
 
     @property
-    def apart(self) -> str:
+    def owner(self) -> str:
         """Name of the method if it is a third party's, which shares no process with other methods; else empty."""
         spec = self.planned.spec
         return spec.name if spec.is_foreign else ""

@@ -115,7 +115,7 @@ def _searched(
     try:
         state = None if journal is None else journal.state("method")
         begin = perf_counter()
-        method = built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
+        method = built(spec, search.with_refusals(Problem.of(benchmark, bounds, state, objectives)), rng)
         if setup.charge_thinking and journal is None:  # on the wall clock it is already
             search.clock.owe(perf_counter() - begin)
         try:
@@ -224,7 +224,7 @@ class _Search:
         self._places: list[int] = []
         self._tells_all = False
 
-    def posed(self, problem: Problem) -> Problem:
+    def with_refusals(self, problem: Problem) -> Problem:
         """The problem of this run: what its method is told of an evaluation, and pays for what it asks beforehand."""
         problem = replace(problem, refusals=refusals(self._benchmark, self._refused_by))
         known = problem.known

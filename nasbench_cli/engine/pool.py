@@ -56,7 +56,7 @@ def in_processes(
     jobs: int,
     cut: Callable[[T], list[T]] = lambda task: [task],
     limits: Limits = NO_LIMITS,
-    apart: Callable[[T], str] = lambda _: "",
+    owner_of: Callable[[T], str] = lambda _: "",
     is_over: Callable[[T], bool] = lambda _: False,
 ) -> Generator[tuple[T, R | Lost], None, None]:
     """Each task with its result, in the order in which they finish; a task that kills its process is `Lost`.
@@ -70,7 +70,7 @@ def in_processes(
         cut: cuts a task that lost its process into the smallest tasks, to find out which is to blame; by
             default none is cut.
         limits: longest times of what `watch` records; a process that exceeds one is ended.
-        apart: owner of a task; a process computes tasks of one owner only.
+        owner_of: the owner of a task; a process computes tasks of one owner only.
         is_over: whether a task is left out, after what has been yielded before it begins.
     """
     waiting = deque((task, 1) for task in tasks)
@@ -81,7 +81,7 @@ def in_processes(
             for worker in [worker for worker in workers if worker.task is None]:
                 if not waiting:
                     break
-                place = next((i for i, (task, _) in enumerate(waiting) if apart(task) == worker.owner), None)
+                place = next((i for i, (task, _) in enumerate(waiting) if owner_of(task) == worker.owner), None)
                 if place is None:
                     workers.remove(worker)
                     worker.end()
@@ -92,7 +92,7 @@ def in_processes(
                 taken = [worker.number for worker in workers]
                 number, (task, attempt) = next(i for i in count() if i not in taken), waiting.popleft()
                 with _interrupts_later():
-                    workers.append(_Worker(function, number, apart(task)))
+                    workers.append(_Worker(function, number, owner_of(task)))
                 workers[-1].give(task, attempt)
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
             ready = wait(list(busy), pause)

@@ -289,8 +289,8 @@ def _new(comparison: Comparison) -> str:
 
 def _basis(pair: Pair) -> str:
     """The basis of a verdict on new tasks."""
-    lent = pair.shared.freedom - pair.new.freedom
-    moderated = f", moderated t with {pair.shared.freedom:.3g} df" if lent > 0 else ""
+    added_freedom = pair.shared.freedom - pair.new.freedom
+    moderated = f", moderated t with {pair.shared.freedom:.3g} df" if added_freedom > 0 else ""
     return f"{pair.units} {pair.unit}; t with {pair.new.freedom:.0f} df{moderated}"
 
 

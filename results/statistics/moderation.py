@@ -32,10 +32,10 @@ def prior(variances: Array, freedom: Array, most: float = MOST) -> tuple[float, 
     half = freedom / 2
     e = np.log(np.maximum(variances, 1e-5 * middle)) - special.digamma(half) + np.log(half)
     excess = float(np.var(e, ddof=1) - np.mean(special.polygamma(1, half)))
-    lent = most
+    prior_freedom = most
     if excess > special.polygamma(1, most / 2):
-        lent = 2 * optimize.brentq(lambda x: float(special.polygamma(1, x)) - excess, 1e-8, most / 2)
-    return lent, float(np.exp(np.mean(e) + special.digamma(lent / 2) - np.log(lent / 2)))
+        prior_freedom = 2 * optimize.brentq(lambda x: float(special.polygamma(1, x)) - excess, 1e-8, most / 2)
+    return prior_freedom, float(np.exp(np.mean(e) + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2)))
 
 
 def moderated(variances: Array, freedom: Array, methods: int) -> tuple[Array, Array]:
@@ -46,5 +46,5 @@ def moderated(variances: Array, freedom: Array, methods: int) -> tuple[Array, Ar
             of freedom is limited by the number of methods outside a pair.
     """
     most = min(MOST, (methods - 2) * float(np.mean(freedom))) if len(freedom) else 0.0
-    lent, common = prior(variances, freedom, most)
-    return (lent * common + freedom * variances) / (lent + freedom), freedom + lent
+    prior_freedom, common = prior(variances, freedom, most)
+    return (prior_freedom * common + freedom * variances) / (prior_freedom + freedom), freedom + prior_freedom

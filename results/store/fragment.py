@@ -21,7 +21,15 @@ import pyarrow.parquet as pq
 from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.decoding import decoded
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, are_refused, schema, tells_of, to_table
+from nasbench.results.store.trajectory import (
+    SCHEMA_VERSION,
+    Setup,
+    Trajectory,
+    are_refused,
+    identifies,
+    schema,
+    to_table,
+)
 
 _KEY = b"nasbench"
 _NAME = re.compile(r"\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet")
@@ -116,7 +124,7 @@ class Fragment:
         table = self.table()
         if not table.schema.equals(schema(self.setup.metrics)):
             raise Torn("its columns are not those of its schema")
-        if not tells_of(table, self.setup, self.seeds, [run.rows for run in self.runs]):
+        if not identifies(table, self.setup, self.seeds, [run.rows for run in self.runs]):
             raise Torn("its metadata and its rows disagree")
         return table
 

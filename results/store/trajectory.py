@@ -347,7 +347,7 @@ def to_table(setup: Setup, trajectories: list[Trajectory]) -> pa.Table:
     return pa.table(arrays, schema=stored)
 
 
-def tells_of(table: pa.Table, setup: Setup, seeds: list[int], rows: list[int]) -> bool:
+def identifies(table: pa.Table, setup: Setup, seeds: list[int], rows: list[int]) -> bool:
     """Whether the identity columns of a table are those of a setup's runs, with the given numbers of rows."""
     expected = _identity(setup, seeds, rows)
     return all(table[name].combine_chunks().equals(array) for name, array in expected.items())

@@ -199,7 +199,7 @@ def test_a_space_of_cells_is_searched_with_its_own_operations() -> None:
     def view(name: str, names: tuple[str, ...]) -> Searchable:
         program = CellProgram(lambda: published.cells(8, 10, names))
         space = CellSpace(program, Frame(8, (1, 16, 16), 10), stages_of)
-        with SPACES.lent(name, lambda frame: space):
+        with SPACES.temporarily(name, lambda frame: space):
             return open_benchmark(f"digits/{name}").space.as_supernet()  # type: ignore[attr-defined, no-any-return]
 
     names = (*published.OPERATIONS, "max_pool_3x3")

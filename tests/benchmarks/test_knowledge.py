@@ -42,7 +42,7 @@ def tasks() -> Iterator[list[TabularBenchmark]]:
     other = GridSpace([Ordinal("a", (1, 2, 3, 4)), Ordinal("c", (1, 2, 3, 4, 5))])
     with ExitStack() as lent:
         for toy in [*tables, table("known-elsewhere", values_of(9), other)]:
-            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+            lent.enter_context(BENCHMARKS.temporarily(toy.name, partial(lambda toy: toy, toy)))
         yield tables
 
 
@@ -168,7 +168,7 @@ def test_lists_of_the_same_ranges_with_other_rows_are_not_one_space() -> None:
             for name, space in made.items()
         }
         for toy in toys.values():
-            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+            lent.enter_context(BENCHMARKS.temporarily(toy.name, partial(lambda toy: toy, toy)))
         assert Knowledge(toys["as"]).tasks == ("rows-same",)
 
 
@@ -180,7 +180,7 @@ def test_the_same_data_under_another_name_and_another_search_space_are_no_other_
     copy.checksum, elsewhere.search_space = own.checksum, "toys, trained longer"
     with ExitStack() as lent:
         for toy in (own, other, copy, elsewhere):
-            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+            lent.enter_context(BENCHMARKS.temporarily(toy.name, partial(lambda toy: toy, toy)))
         assert Knowledge(own).tasks == ("own-1",)
 
 
@@ -194,7 +194,7 @@ def test_a_constraint_is_carried_over_by_the_share_of_what_is_known() -> None:
     bound = Bound(SIZE, high=float(np.sort(values[:10, 1])[4]))
     with ExitStack() as lent:
         for toy in (own, other):
-            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+            lent.enter_context(BENCHMARKS.temporarily(toy.name, partial(lambda toy: toy, toy)))
         first = Knowledge(own, [bound]).portfolio(1)
     assert first == (SPACE.configuration(10 + int(np.argsort(others[10:, 1])[4])),)
 
@@ -217,5 +217,5 @@ def test_tables_without_a_search_space_are_no_other_tasks_of_each_other() -> Non
         for name in ("alone", "stranger"):
             own = table(name, values_of(1))
             own.family, own.search_space = name, ""
-            lent.enter_context(BENCHMARKS.lent(name, partial(lambda own: own, own)))
+            lent.enter_context(BENCHMARKS.temporarily(name, partial(lambda own: own, own)))
         assert Knowledge(open_benchmark("alone")).tasks == ()

@@ -184,9 +184,9 @@ def test_improvement_is_over_the_best_feasible_prediction_and_at_first_the_best_
         method.tell(told[-1])
     rows, weights = method._rows(method._new()), np.full(3, 1 / 3)
     mean, deviation = mixture(method._others, weights, rows)
-    assert method._worth(rows, []).argmax() == mean.argmin()
+    assert method._acquisition(rows, []).argmax() == mean.argmin()
     predicted, _ = mixture(method._others, weights, method._rows([o.configuration for o in told]))
-    assert method._worth(rows, told) == pytest.approx(expected_improvement(mean, deviation, predicted.min()))
+    assert method._acquisition(rows, told) == pytest.approx(expected_improvement(mean, deviation, predicted.min()))
 
 
 def test_half_of_the_candidates_are_mutants_of_the_five_best() -> None:
@@ -247,9 +247,9 @@ def test_from_three_observations_on_the_own_process_counts_and_the_chance_that_c
     middle, variance = process.predict(rows)
     chance = stats.norm(times.mean() + times.std() * middle, times.std() * np.sqrt(variance)).cdf(30.0)
     expected = expected_improvement(mean, deviation, best) * chance
-    assert method._worth(rows, told) == pytest.approx(expected)
+    assert method._acquisition(rows, told) == pytest.approx(expected)
     infeasible = [o._replace(feasible=False) for o in told]
-    assert method._worth(rows, infeasible) == pytest.approx(chance, abs=1e-6)
+    assert method._acquisition(rows, infeasible) == pytest.approx(chance, abs=1e-6)
 
 
 def test_improvement_is_over_what_is_feasible_alone() -> None:
@@ -261,13 +261,13 @@ def test_improvement_is_over_what_is_feasible_alone() -> None:
     better, worse = predicted.argsort()
     told[better] = told[better]._replace(feasible=False)
     expected = expected_improvement(*mixture(method._others, weights, rows), predicted[worse])
-    assert method._worth(rows, told) == pytest.approx(expected)
+    assert method._acquisition(rows, told) == pytest.approx(expected)
 
 
 def test_failed_evaluations_are_no_observations(monkeypatch: pytest.MonkeyPatch) -> None:
     method = RGPE(Problem.of(NAVAL), np.random.default_rng(0), known=10, candidates=40)
     seen: list[list[float]] = []
-    plain = method._worth
+    plain = method._acquisition
     monkeypatch.setattr(method, "_worth", lambda rows, ok: (seen.append([o.objective for o in ok]), plain(rows, ok))[1])
     method.ask()
     observed(method, [(np.nan, np.nan), (2.0, 1.0), (np.nan, np.nan), (5.0, 1.0)])

@@ -428,7 +428,7 @@ def test_rgpe_learns_a_constraint_that_some_evaluations_lack_from_the_others() -
     method = latency_known_of_most("rgpe:known=20,candidates=60", 12)
     assert isinstance(method, RGPE)
     space, rng = open_benchmark("nb201-cifar10").space, np.random.default_rng(1)
-    worth = method._worth(method._rows([space.sample(rng) for _ in range(20)]), method._told)
+    worth = method._acquisition(method._rows([space.sample(rng) for _ in range(20)]), method._told)
     assert np.isfinite(worth).all()
     assert len(set(worth.tolist())) > 10
 

@@ -275,7 +275,7 @@ def test_parego_tells_its_method_scalars_and_constraints_and_never_the_objective
             seen.append(dict(observation.evaluation.metrics))
 
     bound = Bound(SIZE, high=5.0)
-    with METHODS.lent("spy", Spy):
+    with METHODS.temporarily("spy", Spy):
         method = MethodSpec.parse("parego:by=spy,initial=2").build(
             Problem(GRID, (F, G), (bound,)), np.random.default_rng(0)
         )
@@ -309,7 +309,7 @@ def test_parego_draws_new_weights_before_each_proposal_in_tenths_of_two_objectiv
     drawn: list[tuple[float, ...]] = []
     monkeypatch.setattr(parego, "scalars", lambda losses, weights: (drawn.append(weights), [0.0] * len(losses))[1])
     metrics = (F, G, SIZE)[:objectives]
-    with METHODS.lent("listener", Listener):
+    with METHODS.temporarily("listener", Listener):
         method = MethodSpec.parse("parego:by=listener,initial=1").build(
             Problem(GRID, metrics), np.random.default_rng(0)
         )
@@ -322,7 +322,7 @@ def test_parego_draws_new_weights_before_each_proposal_in_tenths_of_two_objectiv
 
 
 def test_parego_passes_on_what_failed_and_begins_at_random_until_something_is_told() -> None:
-    with METHODS.lent("listener", Listener):
+    with METHODS.temporarily("listener", Listener):
         method = MethodSpec.parse("parego:by=listener,initial=2").build(Problem(GRID, (F, G)), np.random.default_rng(0))
         asked = [method.ask() for _ in range(4)]  # of four workers
         assert Listener.heard == []

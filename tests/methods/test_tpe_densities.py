@@ -46,7 +46,7 @@ def one(h: Hyperparameter, **options: Any) -> Dimensions:
 
 
 def log_density(
-    dims: compiled.PackedKernels,
+    dims: compiled.Packed,
     levels: np.ndarray,
     points: np.ndarray,
     rows: np.ndarray,

@@ -44,7 +44,11 @@ class Quick(toys.Live):
 
 @contextmanager
 def registered() -> Iterator[None]:
-    with METHODS.lent("careful", toys.Careful), BENCHMARKS.lent("toy", toys.Toy), BENCHMARKS.lent("toy-live", Quick):
+    with (
+        METHODS.temporarily("careful", toys.Careful),
+        BENCHMARKS.temporarily("toy", toys.Toy),
+        BENCHMARKS.temporarily("toy-live", Quick),
+    ):
         yield
 
 

@@ -45,7 +45,7 @@ def searched(path: Path, method: str = "successive-halving:eta=2", evals: int = 
 @pytest.fixture(scope="module", autouse=True)
 def few() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as changed, ExitStack() as lent:
-        register_few_digits(changed, lambda registry, name, item: lent.enter_context(registry.lent(name, item)))
+        register_few_digits(changed, lambda registry, name, item: lent.enter_context(registry.temporarily(name, item)))
         yield
 
 

@@ -19,7 +19,7 @@ class Executor(ABC):
     The harness builds one instance per command and calls `execute` once.
 
     * A run depends on its setup and seed only, so the contents of the store do not depend on the executor.
-    * `work.batches(jobs)` are the units of work. A batch with a name in `batch.apart` runs a third party's method: it
+    * `work.batches(jobs)` are the units of work. A batch with a name in `batch.owner` runs a third party's method: it
       must not share a process with batches that have another name.
     * `work.compute(batch)` computes a batch in this process and stores it. Elsewhere, `compute_batch(batch,
       work.journals)` computes it, and `work.keep(batch, answer)` stores its answer in this process. Batches and answers

@@ -105,10 +105,10 @@ class OnRay(Executor):
                 f"most {most}): set cpus and gpus of --executor ray, or give fewer --workers, or, for a cluster begun "
                 "here, more --jobs"
             )
-        return {"num_cpus": cpus, "num_gpus": gpus} | _apart(batch.apart)
+        return {"num_cpus": cpus, "num_gpus": gpus} | _of_owner(batch.owner)
 
 
-def _apart(method: str) -> dict[str, Any]:
+def _of_owner(method: str) -> dict[str, Any]:
     """Options of Ray that give a third party's method worker processes of its own; none for our methods.
 
     Ray starts separate worker processes for each environment.

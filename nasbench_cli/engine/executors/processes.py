@@ -43,7 +43,7 @@ class Processes(Executor):
 def in_children(work: Work, batches: Sequence[Batch], jobs: int, limits: Limits = NO_LIMITS) -> Records:
     """Computes batches in child processes, which write to the store; yields records of stored runs, as they come."""
     task = partial(_in_child, folder=work.store.folder, made_by=work.made_by)
-    tasks = in_processes(task, batches, jobs, Batch.single, limits, lambda batch: batch.apart, work.is_over)
+    tasks = in_processes(task, batches, jobs, Batch.single, limits, lambda batch: batch.owner, work.is_over)
     with closing(tasks) as results:
         for batch, result in results:
             if isinstance(result, Lost):

@@ -30,7 +30,7 @@ class Serial(Executor):
 
     def execute(self, work: Work) -> Records:
         batches = work.batches(1)
-        if any(batch.apart for batch in batches):
+        if any(batch.owner for batch in batches):
             yield from in_children(work, batches, 1)
             return
         for number, batch in enumerate(batches):

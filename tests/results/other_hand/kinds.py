@@ -144,7 +144,7 @@ class Folder:
         if not folder.exists():
             if name == "levels":
                 self._import_table()
-            with BENCHMARKS.lent("made-up", partial(open_table, "made-up")):
+            with BENCHMARKS.temporarily("made-up", partial(open_table, "made-up")):
                 for request in STORES[name]:
                     words = [str(self.path / w) if w.endswith(".toml") else w for w in request]
                     assert main.run_command(["run", *words, "--store", str(folder)]) == 0
