@@ -148,4 +148,5 @@ def test_one_class_name_is_one_thing() -> None:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef):
                 named.setdefault(node.name, set()).add(module)
-    assert {name: modules for name, modules in named.items() if len(modules) > 1} == {}
+    several = {name for name, modules in named.items() if len(modules) > 1}
+    assert several == {"Packed"}  # arguments of compiled functions: caches of users hold the name, and break without it

@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces.graphs.canonical import canonical
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.methods.nasbot.families import family_of
-from nasbench.methods.nasbot.otmann import NUS, Encoded, PackedNetworks, packed, to_all
+from nasbench.methods.nasbot.otmann import NUS, Encoded, Packed, packed, to_all
 
 Array = NDArray[np.float64]
 Acquisition: TypeAlias = Callable[[Array], Array]
@@ -139,7 +139,7 @@ class Evolved(Candidates):
         self._space, self._allowed, self._begins = space, allowed, begins
         self._asked: list[Configuration] = []
         self._points: list[Point] = []
-        self._packed: PackedNetworks | None = None
+        self._packed: Packed | None = None
         """The networks of all configurations asked for."""
         self._rows: list[Array] = []
         """Distances of each configuration asked for to the earlier ones."""
@@ -258,7 +258,7 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
 @lru_cache(maxsize=4)
 def _listed(
     space: FiniteSpace,
-) -> tuple[list[Encoded], PackedNetworks, list[list[Configuration]], dict[Configuration, int]]:
+) -> tuple[list[Encoded], Packed, list[list[Configuration]], dict[Configuration, int]]:
     """Every distinct network of a space, the configurations of each, and the network's number by configuration."""
     assert isinstance(space, AsGraph)  # see `Method.needs`
     classes: dict[LayerGraph, list[Configuration]] = {}

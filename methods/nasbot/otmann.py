@@ -48,7 +48,7 @@ class Matching(NamedTuple):
     """Penalty of the unmatched mass."""
 
 
-class PackedNetworks(NamedTuple):
+class Packed(NamedTuple):
     """Networks as arrays for compiled code, concatenated; layers that may be matched with each other form a block."""
 
     totals: Array
@@ -81,7 +81,7 @@ class Encoded:
         return self.family.order(self.graph)
 
     @cached_property
-    def layers(self) -> PackedNetworks:
+    def layers(self) -> Packed:
         """All layers, in this order."""
         order = self.order
         lengths = np.hstack(path_lengths(self.graph, self.family.memberships(self.graph)))
@@ -89,7 +89,7 @@ class Encoded:
         return self._packed(numbers, masses, lengths[order])
 
     @cached_property
-    def merged(self) -> PackedNetworks:
+    def merged(self) -> Packed:
         """As `layers`, but layers with equal penalties (same label, in parallel) are merged and their masses added."""
         layers = self.layers
         first: dict[tuple[int, bytes], int] = {}
@@ -107,21 +107,21 @@ class Encoded:
         """Total mass of the layers."""
         return float(self.layers.totals[0])
 
-    def _packed(self, numbers: Numbers, masses: Array, paths: Array) -> PackedNetworks:
+    def _packed(self, numbers: Numbers, masses: Array, paths: Array) -> Packed:
         kinds = self.family.kinds(numbers)
         starts = np.flatnonzero(np.diff(kinds, prepend=-1)) if self.graph.edges else np.empty(0, np.int64)
         ends = np.append(starts, len(kinds))
-        return PackedNetworks(
+        return Packed(
             np.array([masses.sum()]), np.array([0, len(starts)]), kinds[starts], ends, numbers, masses,
             np.ascontiguousarray(paths),
         )  # fmt: skip
 
 
-def packed(networks: Sequence[Encoded]) -> PackedNetworks:
+def packed(networks: Sequence[Encoded]) -> Packed:
     """Several networks of one family, concatenated."""
     merged = [network.merged for network in networks]
     layers = np.cumsum([0, *(len(part.numbers) for part in merged)])
-    return PackedNetworks(
+    return Packed(
         np.concatenate([part.totals for part in merged]),
         np.cumsum([0, *(len(part.kinds) for part in merged)]),
         np.concatenate([part.kinds for part in merged]),
@@ -138,7 +138,7 @@ def distance(first: Encoded, second: Encoded, nus: Sequence[float] = NUS) -> Dis
     return Distance(plain[:, 0], normalised[:, 0])
 
 
-def to_all(network: Encoded, others: PackedNetworks, nus: Sequence[float] = NUS) -> Array:
+def to_all(network: Encoded, others: Packed, nus: Sequence[float] = NUS) -> Array:
     """Distances of a network to many others, shape (2, ν, others): distances, then normalised ones."""
     weights = np.array(nus)
     rising = np.argsort(-weights)  # fewest matches first: the basis of one ν is extended for the next
@@ -180,7 +180,7 @@ def compile_ahead() -> None:
 
 
 @njit(cache=True)
-def _saved(network: PackedNetworks, others: PackedNetworks, nus: Array, rising: Numbers, mismatch: Array) -> Array:
+def _saved(network: Packed, others: Packed, nus: Array, rising: Numbers, mismatch: Array) -> Array:
     """The reduction of the penalty by matching, relative to no matching, shape (ν, others)."""
     most_rows, most_columns = _widest(network.starts), _widest(others.starts)
     labels, structure = np.empty((most_rows, most_columns)), np.empty((most_rows, most_columns))
@@ -214,7 +214,7 @@ def _saved(network: PackedNetworks, others: PackedNetworks, nus: Array, rising: 
 
 
 @njit(cache=True)
-def _matching(first: PackedNetworks, second: PackedNetworks, nu: float, mismatch: Array) -> tuple[Array, float, float]:
+def _matching(first: Packed, second: Packed, nu: float, mismatch: Array) -> tuple[Array, float, float]:
     """The flow between two networks, and its label and structural penalties."""
     flow = np.zeros((len(first.numbers), len(second.numbers)))
     label_cost = structure_cost = 0.0
@@ -251,10 +251,10 @@ def _widest(starts: Numbers) -> int:
 
 @njit(cache=True, fastmath={"reassoc", "nsz", "contract"})  # sums of absolute differences in any order
 def _penalties(
-    first: PackedNetworks,
+    first: Packed,
     a: int,
     n: int,
-    second: PackedNetworks,
+    second: Packed,
     b: int,
     m: int,
     mismatch: Array,

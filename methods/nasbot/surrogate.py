@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound
 from nasbench.methods.surrogates.acquisition import probability
-from nasbench.methods.surrogates.networks import NetworkKernelParameters, NetworkProcess, Observations, kernel, sampled
+from nasbench.methods.surrogates.networks import Hyperparameters, NetworkProcess, Observations, kernel, sampled
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class NetworkSurrogate:
 
     def __init__(self, rng: Generator, refit: int, draws: int, power: float, scalars: int = 0) -> None:
         self._rng, self._refit, self._draws, self._power, self._scalars = rng, refit, draws, power, scalars
-        self._hyperparameters: list[NetworkKernelParameters] = []
+        self._hyperparameters: list[Hyperparameters] = []
         self._fitted = self._turn = 0
         self.clipped = 0
         """Negative eigenvalues that were set to zero, over all steps."""

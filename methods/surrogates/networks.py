@@ -31,7 +31,7 @@ _INVERSES = (0.01, 50.0)  # scalars lie in [0, 1]: length-scales from a tenth to
 _FEW = 5  # with more scalars than this, length-scales grow with their number; else all distances would be large
 
 
-class NetworkKernelParameters(NamedTuple):
+class Hyperparameters(NamedTuple):
     """Hyper-parameters of the kernel and the noise; all are positive."""
 
     noise: float
@@ -57,7 +57,7 @@ class Observations:
         return float(np.median(self.values))
 
 
-def kernel(distances: Array, h: NetworkKernelParameters, power: float = 1.0) -> Array:
+def kernel(distances: Array, h: Hyperparameters, power: float = 1.0) -> Array:
     """(α₁ exp(-Σ β d) + α₂ exp(-Σ β̄ d̄^p)) exp(-Σ γ δ²) (section 4), from distances of shape (measures, …).
 
     Args:
@@ -125,7 +125,7 @@ class NetworkProcess:
     Raises ValueError for fewer than two observations or a value that is not finite.
     """
 
-    def __init__(self, seen: Observations, h: NetworkKernelParameters, power: float = 1.0) -> None:
+    def __init__(self, seen: Observations, h: Hyperparameters, power: float = 1.0) -> None:
         if len(seen.values) < 2 or not np.isfinite(seen.values).all():
             raise ValueError("a Gaussian process needs two observations or more, all finite")
         self._h, self._power = h, power
@@ -150,7 +150,7 @@ class NetworkProcess:
 
 def sampled(
     seen: Observations, rng: Generator, count: int, draws: int, scalars: int = 0, power: float = 1.0
-) -> list[NetworkKernelParameters]:
+) -> list[Hyperparameters]:
     """Hyper-parameters drawn from their posterior: uniform in logarithms over the bounds, weighted by likelihood.
 
     Args:
@@ -166,7 +166,7 @@ def sampled(
     return [candidates[i] for i in chosen]
 
 
-def _drawn(rng: Generator, nus: int, scalars: int, variance: float) -> NetworkKernelParameters:
+def _drawn(rng: Generator, nus: int, scalars: int, variance: float) -> Hyperparameters:
     def log_uniform(low: float, high: float, size: int) -> Array:
         return np.exp(rng.uniform(math.log(low), math.log(high), size))
 
@@ -174,10 +174,10 @@ def _drawn(rng: Generator, nus: int, scalars: int, variance: float) -> NetworkKe
     scales = log_uniform(*_SCALES, 2) * variance
     rates = np.stack([log_uniform(*bounds, nus) for bounds in _RATES])
     inverses = log_uniform(*_INVERSES, scalars) * min(1.0, _FEW / max(scalars, 1))
-    return NetworkKernelParameters(noise, scales, rates, inverses)
+    return Hyperparameters(noise, scales, rates, inverses)
 
 
-def _likelihood(seen: Observations, h: NetworkKernelParameters, power: float) -> float:
+def _likelihood(seen: Observations, h: Hyperparameters, power: float) -> float:
     """The logarithm of the marginal likelihood; minus infinity if the matrix is singular."""
     try:
         return NetworkProcess(seen, h, power).likelihood

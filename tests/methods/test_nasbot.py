@@ -19,7 +19,7 @@ from nasbench.methods.nasbot.otmann import NUS, distance, distances
 from nasbench.methods.nasbot.surrogate import NetworkSurrogate
 from nasbench.methods.surrogates.acquisition import expected_improvement
 from nasbench.methods.surrogates.networks import (
-    NetworkKernelParameters,
+    Hyperparameters,
     NetworkProcess,
     Observations,
     kernel,
@@ -27,7 +27,7 @@ from nasbench.methods.surrogates.networks import (
     sampled,
 )
 
-H = NetworkKernelParameters(0.3, np.array([2.0, 5.0]), np.array([[1e-4] * 4, [0.5, 1.0, 2.0, 0.2]]), np.empty(0))
+H = Hyperparameters(0.3, np.array([2.0, 5.0]), np.array([[1e-4] * 4, [0.5, 1.0, 2.0, 0.2]]), np.empty(0))
 
 
 def cells(count: int, seed: int = 0) -> list[Any]:
@@ -133,7 +133,7 @@ class TestProcess:
         """Values drawn from a process: its own noise is nearer to what is drawn than the bounds' middle is."""
         d = between(40)
         rng = np.random.default_rng(3)
-        gram = kernel(d, NetworkKernelParameters(1e-9, np.array([0.01, 100.0]), H.rates, H.inverses))
+        gram = kernel(d, Hyperparameters(1e-9, np.array([0.01, 100.0]), H.rates, H.inverses))
         y = rng.multivariate_normal(np.zeros(40), gram + 1e-6 * np.eye(40))
         drawn = sampled(Observations(d, y), np.random.default_rng(1), 50, 400)
         likelihoods = [NetworkProcess(Observations(d, y), h).likelihood for h in drawn]
