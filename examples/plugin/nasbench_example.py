@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
-from nasbench.cli.engine.executors import Answer, Batch, Executor, Lost, Records, Work, compute_batch
+from nasbench.cli.engine.executors import Batch, BatchResult, Executor, Lost, Records, Work, compute_batch
 from nasbench.methods import Method, Observation, Problem
 
 
@@ -79,7 +79,7 @@ class Pool(Executor):
         self._nice = nice
 
     def execute(self, work: Work) -> Records:
-        waiting, running = work.batches(self.jobs), dict[Future[Answer], tuple[Batch, ProcessPoolExecutor]]()
+        waiting, running = work.batches(self.jobs), dict[Future[BatchResult], tuple[Batch, ProcessPoolExecutor]]()
         try:
             while waiting or running:
                 while waiting and len(running) < self.jobs:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from nasbench import Executor
-from nasbench.cli.engine.executors import Answer, Batch, Lost, Records, Work, compute_batch
+from nasbench.cli.engine.executors import Batch, BatchResult, Lost, Records, Work, compute_batch
 
 
 class Launched(Executor):
@@ -29,7 +29,7 @@ class Launched(Executor):
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def execute(self, work: Work) -> Records:
-        running: dict[Future[Answer | Lost], Batch] = {}
+        running: dict[Future[BatchResult | Lost], Batch] = {}
         with ThreadPoolExecutor(self.jobs) as pool:
 
             def start(batch: Batch) -> None:
@@ -41,7 +41,7 @@ class Launched(Executor):
                 while running:
                     done = next(as_completed(running))
                     batch, answer = running.pop(done), done.result()
-                    if isinstance(answer, Answer):
+                    if isinstance(answer, BatchResult):
                         yield work.keep(batch, answer)
                     elif len(batch.seeds) > 1:
                         for single in batch.single():
@@ -53,7 +53,7 @@ class Launched(Executor):
                 for process in self._processes:
                     process.kill()
 
-    def _computed(self, batch: Batch, journals: Path) -> Answer | Lost:
+    def _computed(self, batch: Batch, journals: Path) -> BatchResult | Lost:
         """The answer of a process that computes the batch; Lost if it died."""
         with tempfile.TemporaryDirectory() as folder:
             task, place = Path(folder) / "task", Path(folder) / "answer"
@@ -63,7 +63,7 @@ class Launched(Executor):
             code = process.wait()
             if code or not place.exists():
                 return Lost(f"the process that computed it ended with code {code}")
-            answer: Answer = pickle.loads(place.read_bytes())
+            answer: BatchResult = pickle.loads(place.read_bytes())
             return answer
 
 
