@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from nasbench.benchmarks.spaces.language.combinators import siso_repeat, siso_sequential
-from nasbench.benchmarks.spaces.language.graph import D, Part, ordinal
+from nasbench.benchmarks.spaces.language import D, Part, ordinal, siso_repeat, siso_sequential
 from nasbench.benchmarks.spaces.language.layers import classifier, conv_norm_relu, layer
 
 if TYPE_CHECKING:

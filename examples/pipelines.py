@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from nasbench.benchmarks.spaces.language.combinators import siso_optional, siso_or, siso_sequential
-from nasbench.benchmarks.spaces.language.graph import Basic, D, Part
-from nasbench.benchmarks.spaces.language.program import Choices, Program
+from nasbench.benchmarks.spaces.language import (
+    Basic,
+    Choices,
+    D,
+    Part,
+    Program,
+    siso_optional,
+    siso_or,
+    siso_sequential,
+)
 
 SIZE = 2 * (1 + 3) * (3 * 2 + 3)
 """Scalers × (no PCA or one of three) × (neighbours × weights + depths)."""

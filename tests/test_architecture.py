@@ -150,3 +150,37 @@ def test_one_class_name_is_one_thing() -> None:
                 named.setdefault(node.name, set()).add(module)
     several = {name for name, modules in named.items() if len(modules) > 1}
     assert several == {"Packed"}  # arguments of compiled functions: caches of users hold the name, and break without it
+
+
+DOORS = {
+    "nasbench",
+    "nasbench.methods",
+    "nasbench.benchmarks",
+    "nasbench.benchmarks.tabular",
+    "nasbench.benchmarks.spaces",
+    "nasbench.benchmarks.spaces.language",
+    "nasbench.benchmarks.spaces.language.layers",
+    "nasbench.benchmarks.spaces.trainable",
+    "nasbench.results",
+    "nasbench.results.parts",
+    "nasbench.results.display",
+    "nasbench.cli.checks",
+    "nasbench.cli.engine.executors",
+}
+"""What pages, examples and plug-ins import from."""
+
+
+def test_pages_examples_and_plug_ins_go_through_doors() -> None:
+    named = re.compile(r"^\s*(?:>>> )?(?:from|import) (nasbench[\w.]*)", re.MULTILINE)
+    files = [
+        ROOT / "README.md",
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("examples/**/*.py"),
+        *ROOT.glob("tests/plugin/*.py"),
+    ]
+    inside = {  # shown as what lies inside
+        "nasbench.benchmarks.spaces.language.network": "docs/search-space-language.md",
+        "nasbench.benchmarks.spaces.published.genetic": "docs/search-space-language.md",
+    }
+    found = {(name, str(path.relative_to(ROOT))) for path in files for name in named.findall(path.read_text())}
+    assert {(name, path) for name, path in found if name not in DOORS} == set(inside.items())

@@ -1,1 +1,5 @@
 """Display of reports: tables, charts, figures, and formatted numbers."""
+
+from nasbench.results.display.table import Table
+
+__all__ = ["Table"]

@@ -3,3 +3,7 @@
 Each file offers `part(subject)`: a `Part` with its tables, charts, figures and sentences, or None if it does not apply
 to the runs. All parts read from the same `Comparison`.
 """
+
+from nasbench.results.parts.part import Part, Subject
+
+__all__ = ["Part", "Subject"]

@@ -8,10 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from nasbench import Benchmark, Evaluation, GridSpace, Metric
-from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import Axis, Fidelity, Level
+from nasbench.benchmarks import Axis, Fidelity, Level, Repeatable, keep, kept_in
 from nasbench.benchmarks.spaces import Configuration, Ordinal
-from nasbench.benchmarks.state import keep, kept_in
 
 FEATURES, CLASSES = 8, 3
 EPOCHS, SIZES = (1, 3, 9), (50, 200)
