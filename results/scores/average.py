@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.results.scores.mean import Mean
+from nasbench.results.scores.mean import MeanScore
 from nasbench.results.scores.score import Array, Incumbents
 
 
-class Average(Mean):
+class Average(MeanScore):
     """The mean over all evaluated configurations, for methods that draw from what they have learnt (one-shot search).
 
     Full evaluations count, without those that violate a constraint; one without a mean counts as observed.
@@ -20,7 +20,7 @@ class Average(Mean):
         "What is compared is not the incumbent but the mean over all configurations that a run has evaluated: an "
         "estimate of the expectation over what a search draws"
     )
-    columns = (*Mean.columns, "evaluation", "objective", "feasible")
+    columns = (*MeanScore.columns, "evaluation", "objective", "feasible")
 
     def values(self, incumbents: Incumbents) -> Array | None:
         columns = incumbents.columns

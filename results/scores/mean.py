@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Mean(Score):
+class MeanScore(Score):
     """The mean over all repetitions of the incumbent, including the one by which it was chosen."""
 
     name = "mean"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.results.scores.mean import Mean
+from nasbench.results.scores.mean import MeanScore
 from nasbench.results.scores.score import Array, Incumbents, Score
 
 
-class Unseen(Mean):
+class Unseen(MeanScore):
     """The incumbent's value in the repetition that is held back from its run (`Setup.held_back`).
 
     Where a configuration has a single repetition, that one's value; nothing where the repetition held back violates a
@@ -22,7 +22,7 @@ class Unseen(Mean):
         "its configuration has in a repetition that was held back from the run (or with its only one); one that "
         "violates a constraint in the same repetition counts as nothing found"
     )
-    columns = (*Mean.columns, "unseen", "unseen_feasible")
+    columns = (*MeanScore.columns, "unseen", "unseen_feasible")
 
     def values(self, incumbents: Incumbents) -> Array | None:
         means = super().values(incumbents)

@@ -132,11 +132,11 @@ def test_no_batch_but_the_first_waits_for_the_cpu(mix: float | None) -> None:
 
 
 def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
-    from nasbench.benchmarks.training.augmentation import Batch
+    from nasbench.benchmarks.training.augmentation import ImageBatch
 
     outputs = torch.randn(6, 3, dtype=torch.float64)
     labels, others, share = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 2, 1, 0, 0, 1]), 0.3
-    batch = Batch(outputs, labels, others, share)
+    batch = ImageBatch(outputs, labels, others, share)
     found = loss_of(torch.nn.Identity(), batch, RECIPES["retrain"])
     one_hot = torch.nn.functional.one_hot
     mixed = share * one_hot(labels, 3) + (1 - share) * one_hot(others, 3)

@@ -268,7 +268,9 @@ def test_failed_evaluations_are_no_observations(monkeypatch: pytest.MonkeyPatch)
     method = RGPE(Problem.of(NAVAL), np.random.default_rng(0), known=10, candidates=40)
     seen: list[list[float]] = []
     plain = method._acquisition
-    monkeypatch.setattr(method, "_worth", lambda rows, ok: (seen.append([o.objective for o in ok]), plain(rows, ok))[1])
+    monkeypatch.setattr(
+        method, "_acquisition", lambda rows, ok: (seen.append([o.objective for o in ok]), plain(rows, ok))[1]
+    )
     method.ask()
     observed(method, [(np.nan, np.nan), (2.0, 1.0), (np.nan, np.nan), (5.0, 1.0)])
     method.ask()

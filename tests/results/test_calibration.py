@@ -18,7 +18,7 @@ from nasbench.results.statistics.wilcoxon import relative_differences, signed_ra
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    path = Path(__file__).parents[2] / "examples" / "calibration.py"
+    path = Path(__file__).parents[2] / "research" / "calibration.py"
     spec = importlib.util.spec_from_file_location("calibration", path)
     assert spec is not None and spec.loader is not None
     module = sys.modules["calibration"] = importlib.util.module_from_spec(spec)

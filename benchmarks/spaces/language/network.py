@@ -83,7 +83,7 @@ class Product(nn.Module):
         return torch.stack(parts).prod(0)
 
 
-class GlobalMean(nn.Module):
+class Mean(nn.Module):
     """The mean of all inputs."""
 
     def forward(self, *parts: Tensor) -> Tensor:
