@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -55,8 +56,12 @@ def read(text: str) -> Program:
     """
     try:
         facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "it nests too deeply" if isinstance(error, RecursionError) else error
+        raise UsageError(f"this is not ConfigSpace's JSON: {why}") from None
+    try:
         hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}
-    except (ValueError, TypeError, KeyError):
+    except (TypeError, KeyError):
         raise UsageError("this is not ConfigSpace's JSON: it has no list of hyperparameters with names") from None
     names = [entry["name"] for entry in facts["hyperparameters"]]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -70,7 +75,8 @@ def read(text: str) -> Program:
         clauses = [part for clause in facts.get("forbiddens") or () for part in _alternatives(clause, hyperparameters)]
         return Program(lambda: _written(hyperparameters, conditions, clauses))
     except (KeyError, RecursionError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        said = {KeyError: f"{error} is missing", RecursionError: "conditions run in a circle"}
+        circle, nested = "conditions run in a circle", "it nests too deeply"
+        said = {KeyError: f"{error} is missing", CycleError: circle, RecursionError: nested}
         what = said.get(type(error), str(error))
         raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
 
@@ -120,7 +126,7 @@ def _written(
     """The program: all hyper-parameters are made at its beginning, and used where their conditions hold."""
     made = {name: _made(entry) for name, entry in hyperparameters.items()}
     parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
-    owners = {name: _owner(name, parents, conditions) for name in made}
+    owners, ancestors = _owners(parents, conditions), _ancestors(parents)
 
     def is_active(name: str, given: Mapping[str, Any]) -> bool:
         return all(_holds(condition, given) for condition in conditions[name])
@@ -153,7 +159,7 @@ def _written(
     for clause in clauses:
         about = {f"h{number}": made[name] for number, name in enumerate(_about(clause))}
         forbid(_test(clause), **about)
-    tops = [resolved(name, _ancestors(name, parents), {}) for name in made if owners[name] is None]
+    tops = [resolved(name, ancestors[name], {}) for name in made if owners[name] is None]
     return siso_sequential(tops or [identity()])
 
 
@@ -170,6 +176,8 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
     meta = (entry.get("meta") or {}).get("nasbench", {})
     if kind == "categorical":
         weights = entry.get("weights", entry.get("probabilities")) or [1.0] * len(entry["choices"])
+        if len(weights) != len(entry["choices"]) or not all(share >= 0 for share in weights):
+            raise UsageError(f"each choice of {name} needs a weight of 0 or more, not {weights}")
         kept = [(value, share) for value, share in zip(entry["choices"], weights, strict=True) if share > 0]
         prior = [share for _, share in kept] if len({share for _, share in kept}) > 1 else ()
         return lambda: D([value for value, _ in kept], name, prior)
@@ -183,8 +191,10 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
     if kind in ("uniform_int", "uniform_float"):
         if entry.get("q") not in (None, 1 if kind == "uniform_int" else None):
             raise UsageError(f"{name} is quantised (q = {entry['q']}): write it as ordinal")
-        if kind == "uniform_int" and not all(type(entry[end]) is int for end in ("lower", "upper")):
-            raise UsageError(f"{name} is an integer, and its range is {entry['lower']} to {entry['upper']}")
+        allowed = (int,) if kind == "uniform_int" else (int, float)
+        if not all(type(entry[end]) in allowed for end in ("lower", "upper")):
+            what = "an integer" if kind == "uniform_int" else "a number"
+            raise UsageError(f"{name} is {what}, and its range is {entry['lower']!r} to {entry['upper']!r}")
         make = integer if kind == "uniform_int" else real
         return lambda: make(entry["lower"], entry["upper"], entry.get("log", False), name)
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
@@ -205,6 +215,7 @@ def _in_sequence(facts: Facts, h: Facts) -> Facts:
         whose = f"a condition of {facts['child']}" if "child" in facts else f"a forbidden clause about {h['name']}"
         raise UsageError(f"{whose} has no {needed}")
     if kind not in _ORDERED or h["type"] != "ordinal":
+        _check_order(kind, _examples(h), [facts.get("value")])
         return facts
     levels = h["sequence"]
     if facts["value"] not in levels:
@@ -212,6 +223,20 @@ def _in_sequence(facts: Facts, h: Facts) -> Facts:
         raise UsageError(f"{whose} {facts['value']!r}, no value of {h['name']}")
     place = levels.index(facts["value"]) + (kind in ("LE", "GT"))
     return {**facts, "type": "IN", "values": levels[:place] if kind[0] == "L" else levels[place:]}
+
+
+def _examples(h: Facts) -> list[Any]:
+    """Some values of a hyper-parameter, one of each type that it has."""
+    kind: str = h["type"]
+    one = {"categorical": "choices", "ordinal": "sequence"}.get(kind)
+    return list(h[one]) if one else [h["value"] if kind == "constant" else h["lower"]]
+
+
+def _check_order(kind: str, left: Sequence[Any], right: Sequence[Any]) -> None:
+    """Raises UsageError for values that a comparison cannot order: numbers beside texts, or anything else."""
+    values = [*left, *right]
+    if kind in _ORDERED and not any(all(isinstance(v, sort) for v in values) for sort in (str, int | float)):
+        raise UsageError(f"{kind} compares {left[0]!r} with {right[0]!r}: only numbers, or only texts, have an order")
 
 
 def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[Facts]:
@@ -224,11 +249,12 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
             raise UsageError(f"a forbidden clause has more than {_MOST_FORBIDDEN:,} alternatives: write it as several")
         return [{"type": "AND", "clauses": list(chosen)} for chosen in product(*parts)]
     if clause["type"] == "RELATION":
-        return [{**clause, "type": _relation(clause["lambda"])}]
+        return _alternatives({**clause, "type": _relation(clause["lambda"])}, hyperparameters)
     kind = _plain(clause["type"])
     if kind not in _COMPARED:
         raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
     if clause["type"].startswith("RELATION"):
+        _check_order(kind, *(_examples(hyperparameters[clause[side]]) for side in ("left", "right")))
         return [clause]
     return [_in_sequence({**clause, "type": kind}, hyperparameters[clause["name"]])]
 
@@ -247,25 +273,27 @@ def _parents(condition: Facts) -> list[str]:
     return [condition["parent"]]
 
 
-def _ancestors(name: str, parents: Mapping[str, list[str]]) -> list[str]:
-    """All hyper-parameters that decide whether one is active, parents before children."""
-    return list(dict.fromkeys(other for p in parents[name] for other in [*_ancestors(p, parents), p]))
+def _ancestors(parents: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """For each hyper-parameter all that decide whether it is active, parents before children."""
+    ancestors: dict[str, list[str]] = {}
+    for name in TopologicalSorter(parents).static_order():
+        ancestors[name] = list(dict.fromkeys(other for p in parents[name] for other in [*ancestors[p], p]))
+    return ancestors
 
 
-def _owner(name: str, parents: Mapping[str, list[str]], conditions: Mapping[str, list[Facts]]) -> str | None:
-    """The parent below which a hyper-parameter is placed: wherever it is active, all other parents are, too.
+def _owners(parents: Mapping[str, list[str]], conditions: Mapping[str, list[Facts]]) -> dict[str, str | None]:
+    """For each hyper-parameter the parent below which it is placed: wherever it is active, all other parents are, too.
 
     None if there is no such parent, or if the hyper-parameter may be active without a parent.
     """
-    candidates = parents[name]
-    if any(parents[parent] for condition in conditions[name] for parent in _dispensable(condition)):
-        return None
-
-    def above(child: str) -> set[str]:
-        owner = _owner(child, parents, conditions)
-        return {child} if owner is None else {child, *(p for parent in parents[child] for p in above(parent))}
-
-    return next((p for p in candidates if all(other in above(p) or not parents[other] for other in candidates)), None)
+    owners: dict[str, str | None] = {}
+    above: dict[str, set[str]] = {}  # what is active wherever a hyper-parameter is
+    for name in TopologicalSorter(parents).static_order():
+        mine, dispensable = parents[name], {p for condition in conditions[name] for p in _dispensable(condition)}
+        candidates = [] if any(parents[p] for p in dispensable) else mine
+        owners[name] = next((p for p in candidates if all(o in above[p] or not parents[o] for o in mine)), None)
+        above[name] = {name}.union(*(above[p] for p in mine if owners[name] is not None))
+    return owners
 
 
 def _dispensable(condition: Facts) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import Meaning, meaning_of
 from nasbench.benchmarks.tabular.specification import PLACE
@@ -28,6 +29,8 @@ class Column:
     values: pd.Series[Any]
     """The values at the last epoch."""
     meaning: Meaning | None
+    sense: Sense | None = None
+    """Whether more or less of it is better; None if its name does not say."""
     epochs: tuple[int, ...] = ()
     """The epochs as they stand in the names of the columns, ascending."""
     first: pd.Series[Any] | None = None
@@ -60,7 +63,10 @@ class Column:
 
 def gathered(frame: pd.DataFrame, export: Export) -> list[Column]:
     """The columns in the order of the file; the columns of one quantity at several epochs become one."""
-    columns = {name: Column(name, frame[name], _meaning(export, name, frame[name])) for name in frame.columns}
+    columns = {
+        name: Column(name, frame[name], _meaning(export, name, frame[name]), export.sense_of(name))
+        for name in frame.columns
+    }
     groups: dict[str, dict[int, str]] = {}
     for name, column in columns.items():
         parsed = numbered(name) if column.is_number and column.meaning != "record" else None

@@ -33,8 +33,22 @@ _UNSIGNED = re.compile(f"{_SHARES}|{_LOWER.pattern}")
 """Quantities that have no negative values unless their sign is reversed."""
 _NEGATED = re.compile("neg|negative|negated|minus|inverted")
 _LESSENED = re.compile("drop|decrease|decline|reduction")
+_TURNED = re.compile(
+    "inv|inverse|reciprocal|complement(?:ary)?|non|not?|free|improvements?|improved|gains?|sav(?:ed|ings?)|avoided"
+    "|speedup|deficit|shortfall|lost|miss(?:ed|es|ing)?|penalty|distances?|dissimilarity|minimi[sz]\\w*|maximi[sz]\\w*"
+    "|lower|higher"
+)
+"""Words that may turn a quantity into its opposite, as in `inv_auc`, `error_free_rate` and `jaccard_distance`."""
+_QUALITY = re.compile("scores?|fitness")
+"""Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
+_FORMULA = re.compile(
+    r"[=(\[]\W*(?:1|one|100)(?:\.0*)?[\s_]*(?:[-−–]|minus)|(?:^|[\W_])(?:1|one)[\s_]*(?:/|over[\s_])"
+    r"|[-−–]\s*2[\s_*·]*log|[↓↑]",
+    re.IGNORECASE,
+)
+"""Signs of a formula within a name, or of a direction: `accuracy (1-err)`, `1/auc`, `-2 log likelihood`, `score ↓`."""
 _COMPLEMENT = re.compile(
-    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0)?|one|100)[\s_]*(?:[-−–]|minus)[\s_]*",
+    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0*)?|one|100)[\s_]*(?:[-−–]|minus)[\s_]*",
     re.IGNORECASE,
 )
 _LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)
@@ -60,15 +74,19 @@ def sense_of(name: str) -> Sense | None:
     """Whether a name says that more or that less is better; None if it says neither, or may say both.
 
     An error is to be minimised and an accuracy to be maximised; a word or a sign that negates one, as in `neg_mse`,
-    `-loss`, `1-accuracy` and `accuracy_drop`, reverses that.
+    `-loss`, `1-accuracy` and `accuracy_drop`, reverses that. A bare score says neither.
     """
     plain = _LIKELIHOOD.sub("nll", name)
     complement = _COMPLEMENT.match(plain)
+    if matches(plain, _TURNED) or (_FORMULA.search(plain) and not complement):
+        return None
     words = counted(plain[complement.end() :] if complement else plain)
     fees, lower, higher = (_places(words, kind) for kind in (_FEES, _LOWER, _HIGHER))
     named = fees or lower or higher
     if not named:
         return "maximise" if is_rate(name) else None
+    if not fees and not lower and all(map(_QUALITY.fullmatch, (words[place][0] for place in higher))):
+        return None
     negations, lessened = _places(words, _NEGATED), _places(words, _LESSENED)
     before = [place for place in lessened if place < named[0] and words[place + 1][0] not in ("in", "of")]
     if before or any(place > named[0] for place in negations):
@@ -149,6 +167,8 @@ def looks_like_accuracy(name: str, values: Array, first: Array | None, sizes: It
         return ""
     if rises(name):
         return "its name says so"
+    if matches(name, _HIGHER):
+        return "its name may say so"
     scale = scale_of(values)
     if scale is None:
         return ""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nasbench.benchmarks.tabular.direction import Sense, sense_of
 from nasbench.benchmarks.tabular.meaning import MEASURED, Meaning, meaning_of
 
 _PREFIX = re.compile(r"(?:params?|parameters?|hp|hparams?|hyper_?param(?:eter)?s?)[_./]|config[./]", re.IGNORECASE)
@@ -29,6 +30,8 @@ class Export:
     """Whether the names of all hyper-parameters begin with a prefix."""
     measures: str = "(?!)"
     """Pattern of names that are measurements, whatever their words say."""
+    rising: str = "(?!)"
+    """Pattern of names of which the tool maximises all whose words say no direction."""
 
     def wrote(self, header: Sequence[str]) -> bool:
         """Whether a header is of this tool."""
@@ -41,6 +44,10 @@ class Export:
                 return meaning
         by_words = meaning_of(name)
         return "score" if re.fullmatch(self.measures, name) and by_words not in MEASURED else by_words
+
+    def sense_of(self, name: str) -> Sense | None:
+        """Whether more or less of a column is better: by the words in its name, or else by the tool's rule."""
+        return sense_of(name) or ("maximise" if re.fullmatch(self.rising, name) else None)
 
     def knows(self, name: str) -> bool:
         """Whether the tool itself has named a column."""
@@ -64,6 +71,7 @@ TOOLS = (
             (r"split\d+_.+|params|iter|n_resources", "record"),
         ),
         objective="mean_test_.+",
+        rising="mean_(test|train)_score",
     ),
     Export(
         "Optuna",  # Study.trials_dataframe

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
+_QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
+"""A text in quotation marks may have several lines, wherever the reader divides the file."""
 
 
 def check_size(data: Path) -> None:
@@ -76,11 +79,19 @@ def column_names(data: Path) -> list[str]:
         if data.suffix == ".parquet":
             names: list[str] = pq.read_schema(data).names
             return names
-        with pa.csv.open_csv(data) as reader:
+        _check_encoding(data)
+        with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
             header: list[str] = reader.schema.names
             return header
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
+
+
+def _check_encoding(data: Path) -> None:
+    """Raises UsageError for a file that says to be UTF-16, as some programs of Windows write it."""
+    with pa.input_stream(str(data), compression="detect") as stream:
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise UsageError(f"{data} is UTF-16, and not UTF-8 text: convert it (iconv -f utf-16 -t utf-8)")
 
 
 def check_separator(data: Path, header: list[str]) -> None:
@@ -123,6 +134,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
             types = dict.fromkeys(texts, pa.string())
             table = pa.csv.read_csv(
                 data,
+                parse_options=_QUOTED,
                 convert_options=pa.csv.ConvertOptions(
                     include_columns=list(wanted), column_types=types, strings_can_be_null=True
                 ),
@@ -288,4 +300,7 @@ def _unreadable(data: Path, error: Exception) -> UsageError:
             f"{data} has one column in its first line, and more below: that line must hold the names of the columns, "
             "commas must separate them, and a decimal point is a point"
         )
+    if "straddling" in text or "Empty CSV file or block" in text:
+        why = "a line has no end within 1 MiB, or a quotation mark is not closed"
+        return UsageError(f"{data} is not a readable table: {why}")
     return UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}")

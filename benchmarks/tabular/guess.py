@@ -16,7 +16,7 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular.column import Column, gathered
-from nasbench.benchmarks.tabular.direction import falls, is_reversed, looks_like_accuracy, rises, scale_of, sign_doubt
+from nasbench.benchmarks.tabular.direction import is_reversed, looks_like_accuracy, scale_of, sign_doubt
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import split_of
@@ -157,7 +157,8 @@ def _seen(column: Column, values: list[Any]) -> str:
         doubt = "a text of its own in every row: does it name the rows?"
     if not doubt and len(values) > FEW and not column.is_number:
         doubt = "[extract] makes columns of a text's parts"
-    if not doubt and len(values) > FEW and column.meaning is None:
+    few = min(FEW, len(column.values) // 2) if column.is_number else FEW
+    if not doubt and len(values) > few and column.meaning is None:
         doubt = "or is it a measurement?"
     return f"? {remark}; {doubt}" if doubt else remark
 
@@ -249,12 +250,12 @@ def _direction(column: Column, why: str, values: Array, is_objective: bool) -> l
     scale, contradiction = scale_of(values), sign_doubt(column.name, values)
     if contradiction:
         return [("direction", "?", f"? {contradiction}: minimise or maximise; import waits for it")]
-    if why and rises(column.name) and scale and not is_reversed(column.name):
+    if why and column.sense == "maximise" and scale and not is_reversed(column.name):
         return [("complement_of", scale, f"more is better, by its name: {scale} - value is minimised")]
-    if rises(column.name):
+    if column.sense == "maximise":
         remark = "more is better, by its name" + ("; its negative is minimised" if is_objective else "")
         return [("direction", "maximise", remark)]
-    if falls(column.name):
+    if column.sense == "minimise":
         return [("direction", "minimise", "less is better, by its name")] if is_reversed(column.name) else []
     if is_objective:
         doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"

@@ -26,7 +26,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
         "|solver"
     ),
     "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),
-    "spread": re.compile("std|stderr|stdev|sem|variance"),
+    "spread": re.compile("std|stderr|stdev|stddev|sd|sem|variance"),
     "rank": re.compile("rank|ranking"),
     "size": re.compile("n?params?|parameters|flops|macs|madds"),
     "seconds": re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|cost"),

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, with_extra
-from nasbench.base.files import digest_of, unpacked
+from nasbench.base.files import digest_of, little_memory, unpacked
 from nasbench.base.metrics import Metric
 from nasbench.base.textfile import check_file
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
@@ -29,6 +29,7 @@ OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "N
 """The released files. By convention of their authors, a name ends in the last digits of the file's MD5 sum."""
 
 _SEEDS = (777, 888, 999)
+_MOST_EPOCHS = 200
 # Measured on 300 architectures: bytes of memory as Python objects per byte of the file, and bytes of the tables.
 _EXPANSION = {".pth": 5.5, ".pbz2": 16.0}
 _TABLES = 200e6
@@ -137,7 +138,10 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
     from nats_bench.api_utils import ArchResults
 
     with bz2.open(path) as file:
-        return (pickle.load(file) if trust else load_plain(unpacked(path, file))), ArchResults
+        if trust:
+            return pickle.load(file), ArchResults
+        with little_memory(path):
+            return load_plain(unpacked(path, file)), ArchResults
 
 
 def _row(architecture: str) -> int:
@@ -210,6 +214,8 @@ class _Collector:
     def _begin(self, trial: Any) -> None:
         """Makes the arrays for the splits and epochs of the first trial."""
         self._last = int(trial.get_total_epoch())
+        if not 1 <= self._last <= _MOST_EPOCHS:
+            raise ValueError(f"{self._last} epochs")
         self._splits = ["x-valid", "train", *self._data.held_out]
         size, repetitions = NAS_BENCH_201.space.size, len(_SEEDS)
         metrics = len(self._splits) + 4 + bool(self._data.retrained_on)

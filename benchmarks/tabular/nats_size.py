@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nasbench.base.errors import UsageError
-from nasbench.base.files import digest_of, unpacked
+from nasbench.base.files import digest_of, little_memory, unpacked
 from nasbench.base.metrics import Metric
 from nasbench.base.textfile import check_file
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
@@ -23,6 +23,7 @@ OFFICIAL = "NATS-sss-v1_0-50262.pickle.pbz2"
 SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in range(1, 6)])
 """Channels of each stage; the last changes fastest, as in the file."""
 
+_MOST_REPETITIONS = 3
 _SCHEDULE = "90"  # epochs; the schedules of 1 and 12 epochs in the file are separate trainings
 
 
@@ -52,7 +53,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     """
     check_file(path)
     try:
-        with bz2.open(path) as file:
+        with bz2.open(path) as file, little_memory(path):
             raw = load_plain(unpacked(path, file))
     except MemoryError:
         raise UsageError(f"{path} does not fit into memory, or is damaged") from None
@@ -94,20 +95,21 @@ def _row(architecture: str) -> int:
 
 
 def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
-    epochs = int(networks[0][1][0]["epochs"])
-    repetitions = max(len(runs) for _, runs in networks)
+    epochs, repetitions = int(networks[0][1][0]["epochs"]), max(len(runs) for _, runs in networks)
+    if not 1 <= epochs <= int(_SCHEDULE) or repetitions > _MOST_REPETITIONS:
+        raise ValueError(f"{epochs:,} epochs, {repetitions:,} trainings of a network")
     curves = np.full((SPACE.size, repetitions, epochs, 3), np.nan, np.float32)
     values = np.full((SPACE.size, repetitions, 6), np.nan)
     for row, runs in networks:
         for repetition, run in enumerate(runs):
             valid, test = (
-                [100 - run["eval_acc1es"][f"{split}@{epoch}"] for epoch in range(epochs)]
+                [100 - float(run["eval_acc1es"][f"{split}@{epoch}"]) for epoch in range(epochs)]
                 for split in (data.valid, data.test)
             )
-            times = np.cumsum([run["train_times"][epoch] for epoch in range(epochs)])
+            times = np.cumsum([float(run["train_times"][epoch]) for epoch in range(epochs)])
             curves[row, repetition] = np.stack([valid, test, times], axis=1)
-            latency = float(np.mean(run["latency"])) if run["latency"] else np.nan
-            values[row, repetition] = valid[-1], test[-1], times[-1], run["params"], run["flop"], latency
+            latency = float(np.mean(list(map(float, run["latency"])))) if run["latency"] else np.nan
+            values[row, repetition] = valid[-1], test[-1], times[-1], float(run["params"]), float(run["flop"]), latency
     metrics = (
         Metric(f"{data.valid}-error@{epochs}", "%", True, "100 - accuracy", data.valid, epochs),
         Metric(f"{data.test}-error@{epochs}", "%", True, "100 - accuracy", data.test, epochs),

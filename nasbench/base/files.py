@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import io
+import resource
 import secrets
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ OF_TABLE, OF_OBJECTS = (1 << 26, 50), (1 << 23, 20)
 """Bytes that any compressed file may unpack to, and the multiple of its size that a larger one may: of tables, which
 shrink to a third, at best to a fiftieth, and of files that become Python's objects, of sixty times as many bytes."""
 
+_BYTES_OF_OBJECTS = 90  # of memory, at most, for a byte of a file: an empty list takes that of 80
 _FORGOTTEN = 24 * 3600.0  # seconds after which a temporary file is what a killed process left
 
 
@@ -82,6 +84,28 @@ class _Counted(io.RawIOBase):
             raise UsageError(f"{self._path} unpacks to more than {self._most >> 20:,} MiB: it is not read")
         buffer[: len(part)] = part
         return len(part)
+
+
+@contextmanager
+def little_memory(path: Path, limits: tuple[int, int] = OF_OBJECTS) -> Iterator[None]:
+    """Within this block this process may take, beside what it has, what the objects of a file need: MemoryError beyond.
+
+    What a file unpacks to does not bound that: ten bytes of a pickle may ask for a list of gigabytes. Where the system
+    does not say how much memory a process has, nothing is bounded.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        yield
+        return
+    most = pages * resource.getpagesize() + _BYTES_OF_OBJECTS * most_unpacked(path, limits)
+    most = min([most, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)])
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def digest_of(path: Path, algorithm: str = "sha256") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,12 @@ def test_configspace_agrees_about_what_belongs_to_a_space(space: Space, tmp_path
     }
 
 
-def of(hyperparameters: list[dict[str, Any]], conditions: Sequence[dict[str, Any]] = ()) -> str:
-    return json.dumps({"hyperparameters": hyperparameters, "conditions": conditions})
+def of(
+    hyperparameters: list[dict[str, Any]],
+    conditions: Sequence[dict[str, Any]] = (),
+    forbiddens: Sequence[dict[str, Any]] = (),
+) -> str:
+    return json.dumps({"hyperparameters": hyperparameters, "conditions": conditions, "forbiddens": forbiddens})
 
 
 def choice(name: str, *values: object) -> dict[str, Any]:
@@ -243,13 +248,31 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
             of([{"name": "a", "type": "uniform_int", "lower": 0.0, "upper": 3}]),
             "a is an integer, and its range is 0.0 to 3",
         ),
-        (of([{"name": "a", "type": "uniform_float", "lower": "0", "upper": 1}]), "hyper-parameter a: "),
-        (of([{**choice("c", 1, 2), "weights": [1.0]}]), "not ConfigSpace's JSON: zip"),
+        (of([{"name": "a", "type": "uniform_float", "lower": "0", "upper": 1}]), "a is a number, and its range"),
+        (of([{**choice("c", 1, 2), "weights": [1.0]}]), "each choice of c needs a weight of 0 or more, not .1.0."),
+        (of([{**choice("c", 1, 2), "weights": [-1.0, 2.0]}]), "each choice of c needs a weight of 0 or more"),
+        ("[" * 100_000, "not ConfigSpace's JSON: it nests too deeply"),
+        (
+            of([choice("c", 1, 2), choice("d", 1, 2)], [{"type": "GT", "child": "d", "parent": "c", "value": "x"}]),
+            "GT compares 1 with 'x': only numbers, or only texts, have an order",
+        ),
+        (
+            of([choice("c", 1, 2), choice("d", "x", "y")], (), [{"type": "RELATION_LT", "left": "c", "right": "d"}]),
+            "LT compares 1 with 'x'",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         read(text)
+
+
+def test_a_long_chain_of_conditions_is_read_without_trying_each_path() -> None:
+    names = [f"c{number}" for number in range(200)]
+    below = [{"type": "EQ", "child": c, "parent": p, "value": 1} for p, c in pairwise(names)]
+    space = read(of([choice(name, 1, 2) for name in names], below))
+    values = space.values(space.sample(np.random.default_rng(0)))
+    assert list(values) == names[: len(values)]
 
 
 CLAUSES = [

@@ -11,14 +11,18 @@ from nasbench.benchmarks.tabular.meaning import meaning_of
 RISING = """
     accuracy valTop1 neg_mse mean_test_neg_root_mean_squared_error negative_loss minus_error -loss -val_loss 1-error
     loss_drop error_reduction neg_log_loss neg_brier_score log_likelihood negLoss images_per_second tokens/s top-1-acc
-    100-error_rate neg_fit_time
+    100-error_rate neg_fit_time r2_score
 """
 FALLING = """
     val_loss 1-accuracy 1_minus_acc one_minus_auc 100-top1 val_1-acc accuracy_drop drop_in_accuracy neg_accuracy
     negative_return -reward minus_auc neg_log_likelihood negative_log_likelihood_loss mean_score_time cost_per_hour
-    seconds_per_step generalization_gap accuracy_loss
+    seconds_per_step generalization_gap accuracy_loss 1.-acc brier_score
 """
-NEITHER = "value result recall_negative loss_neg drop_path_loss negative_samples"
+NEITHER = """
+    value result recall_negative loss_neg drop_path_loss negative_samples score val_score davies_bouldin_score fitness
+    score_to_minimize inv_auc inverse_accuracy acc_complement jaccard_distance non_error_rate error_free_rate
+    lost_accuracy error_improvement time_saved accuracy_deficit 1/auc acc=1-err accuracy(1-err) -2_log_likelihood score↓
+"""
 
 
 @pytest.mark.parametrize(

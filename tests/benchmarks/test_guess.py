@@ -159,6 +159,7 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
         ),
         ("a,a\n1,2\n", "two columns called a"),
         ("", "is not a readable table"),
+        ('lr,note,acc\n1,"a,0.5\n' + "2,b,0.4\n" * 400_000, "or a quotation mark is not closed"),
         ("a,b\n", "has no rows"),
     ],
 )
@@ -195,6 +196,25 @@ def test_a_text_of_its_own_in_every_row_is_doubted(guessed: Guessed) -> None:
     said = "a text of its own in every row: does it name the rows?"
     assert said in guessed("Name,lr,val_loss\nsunny-0,1,0.1\nsunny-1,1,0.2\nrainy-2,2,0.3\n")
     assert said not in guessed("kind,lr,val_loss\nsunny,1,0.1\nsunny,2,0.2\nrainy,2,0.3\n")
+
+
+def test_a_number_of_its_own_in_most_rows_is_doubted(guessed: Guessed) -> None:
+    said = "or is it a measurement?"
+    assert said in guessed("tid,lr,val_loss\n0,1,0.1\n1,1,0.2\n2,2,0.3\n3,2,0.4\n")
+    assert said not in guessed("size_of_grid,lr,val_loss\n0,1,0.1\n1,1,0.2\n0,2,0.3\n1,2,0.4\n")
+
+
+def test_a_text_of_several_lines_is_read_wherever_it_stands(tmp_path: Path) -> None:
+    rows = [f'{i % 4},"note {i}\n1,0.{"5" * 60},a",0.{i % 9}1\n' for i in range(20_000)]
+    (tmp_path / "t.csv").write_text("lr,note,val_loss\n" + "".join(rows))
+    text = guess(tmp_path / "t.csv").text
+    assert [h["name"] for h in tomllib.loads(text)["hyperparameter"]] == ["lr"]
+
+
+def test_a_file_in_utf_16_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("lr,val_loss\n1,0.1\n2,0.2\n", encoding="utf-16")
+    with pytest.raises(UsageError, match="is UTF-16, and not UTF-8 text: convert it"):
+        guess(tmp_path / "t.csv")
 
 
 def test_a_word_among_numbers_is_named(guessed: Guessed) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import nats_size, open_table
 from nasbench.benchmarks.tabular.imported import save
 from tests.conftest import Printed
@@ -123,3 +124,35 @@ def test_a_bomb_is_refused_before_it_is_read(nasbench: Callable[..., Printed], t
     refused = nasbench("import", "nats-bench-size", path)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "unpacks to more than" in refused.err
+
+
+def nested(depth: int) -> list[Any]:
+    """Ten times the same list, of ten times the same list, …: few bytes, and 10 to the power of the depth numbers."""
+    return [0.1] * 10 if depth == 1 else [nested(depth - 1)] * 10
+
+
+MEMO = b"\x80\x02K\x01r" + (2**27).to_bytes(4, "little") + b"."  # a number, kept at that place of a list
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (MEMO, "does not fit into memory, or is damaged"),
+        ({"epochs": 10**9}, "1,000,000,000 epochs"),
+        ({"latency": nested(7)}, "not 'list'"),
+        ({"train_times": dict.fromkeys(range(EPOCHS), nested(7))}, "not 'list'"),
+        ({"flop": nested(7)}, "not 'list'"),
+    ],
+)
+def test_a_small_file_cannot_ask_for_much_memory(
+    content: bytes | dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "crafted.pbz2"
+    if isinstance(content, bytes):
+        path.write_bytes(bz2.compress(content))
+    else:
+        crafted = raw()
+        crafted["arch2infos"][0]["90"]["all_results"]["cifar10-valid", 777] |= content
+        written(path, crafted)
+    with pytest.raises(UsageError, match=sentence):
+        nats_size.convert(path, lambda _: None)
