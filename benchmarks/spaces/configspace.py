@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nasbench.base.errors import UsageError, unknown
+from nasbench.base.errors import UsageError, unknown, unprintable
 from nasbench.benchmarks.spaces.base import Space
 from nasbench.benchmarks.spaces.flat import Condition
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, shares
@@ -27,6 +27,7 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.views import AsFlat
 
+_MOST_HYPERPARAMETERS = 1_000  # the largest known space has 400
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause
 _JOINED = ("AND", "OR")
 _ORDERED = ("LT", "LE", "GT", "GE")
@@ -63,9 +64,7 @@ def read(text: str) -> Program:
         hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}
     except (TypeError, KeyError):
         raise UsageError("this is not ConfigSpace's JSON: it has no list of hyperparameters with names") from None
-    names = [entry["name"] for entry in facts["hyperparameters"]]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"two hyper-parameters are called {twice}")
+    _check_names([entry["name"] for entry in facts["hyperparameters"]])
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
         for condition in facts.get("conditions") or ():
@@ -118,6 +117,19 @@ def write(space: Space) -> str:
 
 
 # Reading
+
+
+def _check_names(names: Sequence[object]) -> None:
+    """Raises UsageError unless names are distinct lines of text, and no more than there may be."""
+    if len(names) > _MOST_HYPERPARAMETERS:
+        raise UsageError(
+            f"this space has {len(names):,} hyper-parameters, and at most {_MOST_HYPERPARAMETERS:,} are read"
+        )
+    for name in names:
+        if not isinstance(name, str) or not name or unprintable(name):
+            raise UsageError(f"a hyper-parameter is called {name!r}: a name is one line of printable text")
+        if names.count(name) > 1:
+            raise UsageError(f"two hyper-parameters are called {name}")
 
 
 def _written(
@@ -195,8 +207,10 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
         if not all(type(entry[end]) in allowed for end in ("lower", "upper")):
             what = "an integer" if kind == "uniform_int" else "a number"
             raise UsageError(f"{name} is {what}, and its range is {entry['lower']!r} to {entry['upper']!r}")
-        make = integer if kind == "uniform_int" else real
-        return lambda: make(entry["lower"], entry["upper"], entry.get("log", False), name)
+        make, log = integer if kind == "uniform_int" else real, entry.get("log") or False
+        if not isinstance(log, bool):
+            raise UsageError(f"log of {name} is true or false, not {log!r}")
+        return lambda: make(entry["lower"], entry["upper"], log, name)
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
 
 
@@ -214,15 +228,25 @@ def _in_sequence(facts: Facts, h: Facts) -> Facts:
     if needed not in facts:
         whose = f"a condition of {facts['child']}" if "child" in facts else f"a forbidden clause about {h['name']}"
         raise UsageError(f"{whose} has no {needed}")
-    if kind not in _ORDERED or h["type"] != "ordinal":
+    is_by_size = kind in _ORDERED and h["type"] != "ordinal"
+    if not is_by_size and not _may_be(h, facts[needed] if kind == "IN" else [facts[needed]]):
+        whose = f"{facts['child']} depends on" if "child" in facts else "a forbidden clause has"
+        raise UsageError(f"{whose} {facts[needed]!r}, no value of {h['name']}")
+    if kind not in _ORDERED or is_by_size:
         _check_order(kind, _examples(h), [facts.get("value")])
         return facts
     levels = h["sequence"]
-    if facts["value"] not in levels:
-        whose = f"{facts['child']} depends on" if "child" in facts else "a forbidden clause has"
-        raise UsageError(f"{whose} {facts['value']!r}, no value of {h['name']}")
     place = levels.index(facts["value"]) + (kind in ("LE", "GT"))
     return {**facts, "type": "IN", "values": levels[:place] if kind[0] == "L" else levels[place:]}
+
+
+def _may_be(h: Facts, values: object) -> bool:
+    """Whether a hyper-parameter can have each value of a list."""
+    if not isinstance(values, list):
+        return False
+    if "lower" in h:
+        return all(type(value) in (int, float) for value in values)
+    return all(value in _examples(h) for value in values)
 
 
 def _examples(h: Facts) -> list[Any]:

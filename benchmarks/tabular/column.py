@@ -13,7 +13,7 @@ import pandas as pd
 
 from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.benchmarks.tabular.exports import Export
-from nasbench.benchmarks.tabular.meaning import Meaning, meaning_of
+from nasbench.benchmarks.tabular.meaning import Meaning, is_spread_of_another, meaning_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -64,8 +64,7 @@ class Column:
 def gathered(frame: pd.DataFrame, export: Export) -> list[Column]:
     """The columns in the order of the file; the columns of one quantity at several epochs become one."""
     columns = {
-        name: Column(name, frame[name], _meaning(export, name, frame[name]), export.sense_of(name))
-        for name in frame.columns
+        name: Column(name, frame[name], _meaning(export, name, frame), export.sense_of(name)) for name in frame.columns
     }
     groups: dict[str, dict[int, str]] = {}
     for name, column in columns.items():
@@ -94,11 +93,11 @@ def numbered(name: str) -> tuple[str, int] | None:
     return f"{name[:start]}{PLACE}{name[end:]}", int(places[-1][2])
 
 
-def _meaning(export: Export, name: str, values: pd.Series[Any]) -> Meaning | None:
-    """The meaning of a column; `precision` is a number of bits where its values are such numbers or texts."""
-    is_bits = (
-        name.lower() == "precision"
-        and values.notna().all()
-        and (not pd.api.types.is_numeric_dtype(values) or set(values) <= _BITS)
-    )
-    return "choice" if is_bits else export.meaning_of(name)
+def _meaning(export: Export, name: str, frame: pd.DataFrame) -> Meaning | None:
+    """The meaning of a column, by its name and the others; `precision` is a number of bits where its values are such
+    numbers or texts."""
+    values, meaning = frame[name], export.meaning_of(name)
+    if name.lower() == "precision":
+        is_bits = not pd.api.types.is_numeric_dtype(values) or set(values) <= _BITS
+        return "choice" if is_bits and values.notna().all() else meaning
+    return "spread" if meaning == "score" and is_spread_of_another(name, frame.columns) else meaning

@@ -48,7 +48,7 @@ _FORMULA = re.compile(
 )
 """Signs of a formula within a name, or of a direction: `accuracy (1-err)`, `1/auc`, `-2 log likelihood`, `score ↓`."""
 _COMPLEMENT = re.compile(
-    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0*)?|one|100)[\s_]*(?:[-−–]|minus)[\s_]*",
+    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0*)?|one|100)[\s_-]*(?:[-−–]|minus[\s_-])[\s_]*",
     re.IGNORECASE,
 )
 _LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)

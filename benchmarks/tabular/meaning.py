@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Literal, TypeAlias
 
 from nasbench.base.metrics import sounds_held_out
@@ -52,12 +53,18 @@ _WHOLE: dict[str, Meaning] = {
     **dict.fromkeys(
         ("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps"), "epoch"
     ),
+    **dict.fromkeys(("budget", "fidelity", "resource", "resources", "n_resources", "rung"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),
     **dict.fromkeys(("start_time", "end_time", "starttime", "endtime", "start time", "end time"), "identity"),
     **dict.fromkeys(("row", "trial", "trial_number", "run_name", "trial_name", "experiment_tag"), "identity"),
     **dict.fromkeys(("c", "alpha", "beta", "gamma", "lambda", "eta", "train_batch", "val_batch"), "choice"),
 }
 """Whole names that indicate a meaning."""
+_MEASURE_AND_BAR = re.compile(
+    r"(.+?)(?:[\W_]+(?:err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm))+\W*",
+    re.IGNORECASE,
+)
+"""A name, and words for the bar around what it names: `accuracy_err`, `auc_ci_low`."""
 
 
 def meaning_of(name: str) -> Meaning | None:
@@ -79,6 +86,12 @@ def meaning_of(name: str) -> Meaning | None:
         return "score"
     by_words, by_last = _by_words(name), _by_words(last)
     return by_last if by_words == "choice" and by_last in MEASURED else by_words
+
+
+def is_spread_of_another(name: str, header: Container[str]) -> bool:
+    """Whether a column is the bar around the score in another one, as `accuracy_err` is beside `accuracy`."""
+    parts = _MEASURE_AND_BAR.fullmatch(name)
+    return parts is not None and parts[1] in header and meaning_of(parts[1]) == "score"
 
 
 def _by_words(name: str) -> Meaning | None:

@@ -12,6 +12,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from inspect import isabstract
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO, cast
@@ -29,6 +30,9 @@ _CODES = re.compile(
     r"|\x1b[ -/]*[0-~]"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"  # other control characters; line ends and tabs stay
 )
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Broken(Exception):
@@ -102,13 +106,16 @@ def plain(text: str) -> str:
 
 
 def described(error: BaseException) -> str:
-    """The type and text of an error, plain, even if its own `__str__` raises."""
+    """The type and text of an error, plain, even if its own `__str__` raises.
+
+    Addresses, as in `<Node object at 0x7f…>`, are left out: equal errors have equal texts.
+    """
     try:
         text = str(error.msg) if isinstance(error, SyntaxError) else str(error)
     except BaseException as other:
         pass_on(other)
         text = "its text cannot be had"
-    return plain(f"{type(error).__name__}: {text}")
+    return plain(_ADDRESS.sub("", f"{type(error).__name__}: {text}"))
 
 
 def placed(error: BaseException) -> str:
@@ -188,17 +195,17 @@ def where(error: BaseException, item: type | None = None) -> str:
     Only the names of files are given, so that records do not depend on their folders.
 
     Args:
-        item: the class that was called; if it is a third party's, the innermost line of its own package is given, and
-            nothing where that has no part in it: nobody looks for a mistake in the code of others.
+        item: the class that was called; the innermost line of its own file or package is given, or else of a class that
+            it extends, and nothing where none has a part in it: nobody looks for a mistake in the code of others.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{Path(error.filename).name}:{error.lineno}"
     frames = list(traceback.walk_tb(error.__traceback__))
-    if item is not None and not is_ours(item.__module__):
-        own = component(item.__module__)
-        for frame, line in reversed(frames):
-            if component(str(frame.f_globals.get("__name__"))) == own:
-                return f"{Path(frame.f_code.co_filename).name}:{line}"
+    if item is not None:
+        for own in (component(base.__module__) for base in item.__mro__ if not isabstract(base)):
+            for frame, line in reversed(frames):
+                if component(str(frame.f_globals.get("__name__"))) == own:
+                    return f"{Path(frame.f_code.co_filename).name}:{line}"
         return ""
     if isinstance(error, UsageError):
         return ""

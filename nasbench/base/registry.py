@@ -30,11 +30,19 @@ class NotHere(UsageError):
         """The command that brings the data."""
 
 
+class RegisteredTwice(UsageError):
+    """A name that another item has already."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 class Registry(Generic[T]):
     """A table of named things (methods, benchmarks, executors, data sets, spaces).
 
     Built-in items are registered when the modules of `package` are imported, plug-ins through the entry-point `group`.
-    Names are unique: a plug-in never replaces a built-in item.
+    Names are unique: a plug-in never replaces a built-in item, and a name of two modules of `package` is nobody's.
 
     Args:
         kind: what an item is, in error messages, such as `method`.
@@ -67,7 +75,7 @@ class Registry(Generic[T]):
         if self._items.get(name) is item:
             return  # added by its decorator, and by the entry point of its module
         if name in self._items:
-            raise UsageError(f"{self._kind} {name!r} is registered twice")
+            raise RegisteredTwice(f"{self._kind} {name!r} is registered twice", name)
         self._items[name] = item
 
     def add_later(self, find: Callable[[], Mapping[str, T]]) -> None:
@@ -142,13 +150,18 @@ class Registry(Generic[T]):
         if self._loaded:
             return
         self._loaded = True
-        package = importlib.import_module(self._package)
+        package, twice = importlib.import_module(self._package), dict[str, list[str]]()
         for module in _registering(package.__path__, self._package):
             try:  # a broken module must not affect the others
                 with foreign():
                     importlib.import_module(module)
+            except RegisteredTwice as error:
+                twice.setdefault(error.name, []).append(module)
             except (Broken, UsageError) as error:
                 self.broken[module.rpartition(".")[2]] = str(error)
+        for name, modules in twice.items():  # the first one by its file's name may be anybody's
+            first = getattr(self._items.pop(name), "__module__", self._package)
+            self.broken[name] = f"{' and '.join([first, *modules])} register this name: rename all but one"
         for find in self._later:
             for name, item in find().items():
                 self.add(name, item)

@@ -95,8 +95,10 @@ class Archive(Store):
                 if any(member.compress_type not in _COMPRESSIONS for member in file.infolist()):
                     raise ValueError("a compression that archives do not have")
                 facts = json.loads(_unpacked(path, file, FACTS))
+                if type(facts["schema"]) is not int:
+                    raise ValueError(f"schema: no whole number, {facts['schema']!r}")
                 if facts["schema"] != SCHEMA_VERSION:
-                    raise of_another_schema(path, int(facts["schema"]))
+                    raise of_another_schema(path, facts["schema"])
                 steps, feasible = (_unpacked(path, file, name) for name in (STEPS, BITS))
             if facts["digests"] != [disk.digest(steps), disk.digest(feasible)]:
                 raise StoreError(f"{path} is damaged: its rows do not match their digests")

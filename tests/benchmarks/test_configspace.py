@@ -173,6 +173,7 @@ EITHER = {
 BELOW = {"type": "EQ", "child": "b", "parent": "a", "value": "x"}
 GRADES = {"name": "o", "type": "ordinal", "sequence": [1, 2, 4], "default_value": 1}
 ABOVE = {"type": "GT", "child": "c", "parent": "o", "value": 9}
+RATE = {"name": "rate", "type": "uniform_float", "lower": 0, "upper": 1}
 THREE = [choice("a", "x", "y"), choice("b", 1, 2), choice("c", 3, 4)]
 
 
@@ -235,7 +236,7 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
         ("[]", "not ConfigSpace's JSON"),
         (of(THREE, [{**BELOW, "parent": "zz"}]), "not ConfigSpace's JSON: 'zz' is missing"),
         (of(THREE, [{**BELOW, "child": "zz"}]), "not ConfigSpace's JSON: 'zz' is missing"),
-        (of(THREE, [{**BELOW, "parent": "b"}]), "run in a circle"),
+        (of(THREE, [{**BELOW, "parent": "b", "value": 1}]), "run in a circle"),
         (of([GRADES, choice("c", 1, 2)], [ABOVE]), "c depends on 9, no value of o"),
         (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),
         ('{"hyperparameters": [{"name": "n", "type": "normal_float"}]}', "unknown type of n 'normal_float'"),
@@ -252,6 +253,15 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
         (of([{**choice("c", 1, 2), "weights": [1.0]}]), "each choice of c needs a weight of 0 or more, not .1.0."),
         (of([{**choice("c", 1, 2), "weights": [-1.0, 2.0]}]), "each choice of c needs a weight of 0 or more"),
         ("[" * 100_000, "not ConfigSpace's JSON: it nests too deeply"),
+        (of([{"name": "a", "type": "uniform_float", "lower": 0.1, "upper": 1, "log": "no"}]), "log of a is true or"),
+        (of([choice("a\x1b[2J", 1, 2)]), r"called 'a\\x1b\[2J': a name is one line of printable text"),
+        (of([{**choice("a", 1, 2), "name": None}]), "called None: a name is one line"),
+        (of([choice("", 1, 2)]), "called '': a name is one line"),
+        (of([choice(f"h{number}", 1, 2) for number in range(1_001)]), "at most 1,000 are read"),
+        (of(THREE, [{**BELOW, "value": "typo"}]), "b depends on 'typo', no value of a"),
+        (of(THREE, [{**BELOW, "type": "IN", "values": "xy"}]), "b depends on 'xy', no value of a"),
+        (of([RATE, choice("b", 1, 2)], [{**BELOW, "parent": "rate"}]), "b depends on 'x', no value of rate"),
+        (of(THREE, [], [{"type": "IN", "name": "a", "values": ["typo"]}]), "a forbidden clause has .*, no value of a"),
         (
             of([choice("c", 1, 2), choice("d", 1, 2)], [{"type": "GT", "child": "d", "parent": "c", "value": "x"}]),
             "GT compares 1 with 'x': only numbers, or only texts, have an order",
@@ -265,6 +275,19 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
 def test_what_cannot_be_read_is_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         read(text)
+
+
+@pytest.mark.parametrize("kind", ["AND", "OR"])
+def test_the_time_of_reading_does_not_grow_with_the_number_of_paths(kind: str) -> None:
+    """Each hyper-parameter depends on both above it: 2²⁵ paths lead to the last two."""
+    pairs = [(f"{side}{row}", row) for row in range(26) for side in "ab"]
+    below = [
+        {"child": name, "type": kind, "conditions": [{**BELOW, "child": name, "parent": f"{s}{row - 1}"} for s in "ab"]}
+        for name, row in pairs
+        if row
+    ]
+    space = read(of([choice(name, "x", "y") for name, _ in pairs], below))
+    assert {"a0", "b0"} <= set(space.values(space.sample(np.random.default_rng(0))))
 
 
 def test_a_long_chain_of_conditions_is_read_without_trying_each_path() -> None:
@@ -370,7 +393,7 @@ def test_an_integer_that_decides_on_others_keeps_its_scale() -> None:
 def test_a_clause_about_what_is_never_there_is_not_written() -> None:
     """No configuration can have h: ConfigSpace could not read a clause about it."""
     program = read(
-        '{"hyperparameters": [{"name": "a", "type": "categorical", "choices": ["x"]}, '
+        '{"hyperparameters": [{"name": "a", "type": "categorical", "choices": ["x", "y"], "weights": [1, 0]}, '
         '{"name": "b", "type": "categorical", "choices": [0, 1]}, '
         '{"name": "h", "type": "categorical", "choices": [0, 1]}], '
         '"conditions": [{"type": "EQ", "child": "h", "parent": "a", "value": "y"}], '

@@ -16,7 +16,7 @@ RISING = """
 FALLING = """
     val_loss 1-accuracy 1_minus_acc one_minus_auc 100-top1 val_1-acc accuracy_drop drop_in_accuracy neg_accuracy
     negative_return -reward minus_auc neg_log_likelihood negative_log_likelihood_loss mean_score_time cost_per_hour
-    seconds_per_step generalization_gap accuracy_loss 1.-acc brier_score
+    seconds_per_step generalization_gap accuracy_loss 1.-acc one-minus-f1 brier_score
 """
 NEITHER = """
     value result recall_negative loss_neg drop_path_loss negative_samples score val_score davies_bouldin_score fitness

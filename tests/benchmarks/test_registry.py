@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -43,6 +44,25 @@ def test_names_are_taken_once_and_are_plain_words(registry: Registry[int]) -> No
     for name in ("tpe", "Tpe", "a:b", "", "a b", "-x"):
         with pytest.raises(UsageError):
             registry.add(name, 3)
+
+
+def test_a_name_that_several_modules_register_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of `random` whose author forgot to rename it would be the baseline, if its file comes first."""
+    package = tmp_path / "doubled"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from nasbench.base.registry import Registry\nTHINGS = Registry('thing', 'doubled', 'nasbench.nothing')\n"
+    )
+    for module, name in (("ours", "same"), ("copy", "same"), ("again", "same"), ("other", "other")):
+        text = f"from doubled import THINGS\n@THINGS.register({name!r})\ndef thing(): return {module!r}\n"
+        (package / f"{module}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    things = importlib.import_module("doubled").THINGS
+    assert things.names() == ["other"]
+    with pytest.raises(
+        UsageError, match=r"'same' cannot be loaded: doubled\.again and doubled\.copy and doubled\.ours"
+    ):
+        things.get("same")
 
 
 def test_what_is_added_last_knows_which_names_are_taken(

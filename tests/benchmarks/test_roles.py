@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from itertools import product
@@ -43,6 +44,30 @@ def trainings(**more: Callable[[float, int, int], Any]) -> pd.DataFrame:
     for name, of in more.items():
         frame[name] = [of(rate, units, epoch) for rate, units, epoch in every]
     return frame.assign(val_loss=[rate + units / epoch for rate, units, epoch in every])
+
+
+@pytest.mark.parametrize("bar", ["accuracy_err", "accuracy_ci_low", "accuracy (±SE)", "accuracy-upper"])
+def test_the_bar_around_a_score_is_no_score(bar: str, guessed: Guessed) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch")
+    frame = frame.assign(**{bar: frame["val_loss"] / 9}, accuracy=frame["val_loss"] / 8).drop(columns="val_loss")
+    text = guessed(frame)
+    assert measured(text) == ["accuracy"]
+    assert "a spread, which no method is told" in text
+
+
+def test_an_error_beside_no_score_of_its_name_is_one(guessed: Guessed) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch").rename(columns={"val_loss": "accuracy_err"})
+    assert measured(guessed(frame)) == ["accuracy_err"]
+
+
+@pytest.mark.parametrize(("levels", "chosen_too"), [((1, 3, 9, 27, 81), []), ((0.1, 0.2, 0.4, 0.8, 1.0), ["budget"])])
+def test_a_budget_that_each_configuration_has_several_of_is_never_chosen_without_a_doubt(
+    levels: tuple[float, ...], chosen_too: list[str], guessed: Guessed
+) -> None:
+    frame = trainings()
+    text = guessed(frame.assign(epoch=[levels[e - 1] for e in frame["epoch"]]).rename(columns={"epoch": "budget"}))
+    assert chosen(text) == ["rate", "units", *chosen_too]
+    assert re.search(r"# \?.*counts? the epochs of a training", text)
 
 
 SHUFFLED = [False, True]

@@ -11,6 +11,7 @@ import pytest
 from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.packing import pack
+from nasbench.results.store.trajectory import SCHEMA_VERSION
 from tests.conftest import Printed
 from tests.nasbench_cli.archived import Change, forged, tampered
 
@@ -108,4 +109,10 @@ def test_a_file_that_unpacks_to_too_much_is_not_unpacked(packed: Path, monkeypat
 @pytest.mark.parametrize(("schema", "age"), [(99, "a newer"), (4, "an earlier")])
 def test_an_archive_of_another_schema_is_refused(packed: Path, schema: int, age: str) -> None:
     with pytest.raises(StoreError, match=rf"was written by {age} nasbench \(schema {schema}, "):
+        Archive(forged(packed, lambda facts: facts.update(schema=schema)))
+
+
+@pytest.mark.parametrize("schema", [str(SCHEMA_VERSION), SCHEMA_VERSION + 0.5])
+def test_a_schema_that_is_no_whole_number_is_of_no_version(packed: Path, schema: object) -> None:
+    with pytest.raises(StoreError, match=r"is no archive of nasbench .*schema: no whole number"):
         Archive(forged(packed, lambda facts: facts.update(schema=schema)))

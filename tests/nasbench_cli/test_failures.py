@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,31 @@ def test_an_error_in_our_code_is_located_where_the_method_called_it() -> None:
 
     line = Wrong.ask.__code__.co_firstlineno + 1
     assert toy_run(Wrong).failure.endswith(f"(test_failures.py:{line})")
+
+
+def test_a_method_in_our_folder_is_located_in_its_own_file_too(tmp_path: Path) -> None:
+    """As the README has it: one file in methods/ is a method."""
+    source = tmp_path / "mine.py"
+    source.write_text(
+        "from tests.nasbench_cli.toys import Careful\n"
+        "class Wrong(Careful):\n"
+        "    def ask(self):\n"
+        "        return self.space.mutate(None, self.rng)\n"
+    )
+    spec = importlib.util.spec_from_file_location("nasbench.methods.mine", source)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert toy_run(module.Wrong).failure.endswith("(mine.py:4)")
+
+
+def test_equal_reasons_have_equal_texts_wherever_an_object_lies_in_memory() -> None:
+    class Wrong(Careful):
+        def ask(self) -> Configuration:
+            raise ValueError(f"odd: {object()!r}, {(n for n in [1])!r}")
+
+    assert toy_run(Wrong).failure.startswith("ask: ValueError: odd: <object object>, <generator object ")
+    assert " at 0x" not in toy_run(Wrong).failure
 
 
 def test_a_failed_evaluation_is_located_in_the_benchmarks_own_file() -> None:
