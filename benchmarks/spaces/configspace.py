@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from graphlib import CycleError
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from nasbench.base.errors import UsageError, unknown, unprintable
 from nasbench.benchmarks.spaces.base import Space
+from nasbench.benchmarks.spaces.conditions import JOINED, Facts, all_ancestors, all_owners, parents_of
 from nasbench.benchmarks.spaces.flat import Condition
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, shares
 from nasbench.benchmarks.spaces.language.choices import forbid
@@ -29,7 +30,6 @@ from nasbench.benchmarks.spaces.views import AsFlat
 
 _MOST_HYPERPARAMETERS = 1_000  # the largest known space has 400
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause
-_JOINED = ("AND", "OR")
 _ORDERED = ("LT", "LE", "GT", "GE")
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "EQ": operator.eq,
@@ -43,8 +43,6 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 _COMPARED = ("IN", *_COMPARISONS)
 _OLD_RELATIONS = {"LESS": "RELATION_LT", "EQUALS": "RELATION_EQ", "GREATER": "RELATION_GT"}
 """`lambda` of ConfigSpace 0.6 and 0.7 → the type that 1.0 and later write."""
-
-Facts: TypeAlias = Mapping[str, Any]
 
 
 def read(text: str) -> Program:
@@ -137,8 +135,8 @@ def _written(
 ) -> Part:
     """The program: all hyper-parameters are made at its beginning, and used where their conditions hold."""
     made = {name: _made(entry) for name, entry in hyperparameters.items()}
-    parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
-    owners, ancestors = _owners(parents, conditions), _ancestors(parents)
+    parents = {name: [p for c in conditions[name] for p in parents_of(c)] for name in made}
+    owners, ancestors = all_owners(parents, conditions), all_ancestors(parents)
 
     def is_active(name: str, given: Mapping[str, Any]) -> bool:
         return all(_holds(condition, given) for condition in conditions[name])
@@ -216,7 +214,7 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
 
 def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     """A condition with LT and GT of an ordinal parent written as IN: they compare positions in its sequence."""
-    if condition["type"] in _JOINED:
+    if condition["type"] in JOINED:
         return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
     return _in_sequence(condition, hyperparameters[condition["parent"]])
 
@@ -276,7 +274,7 @@ def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[F
         return _alternatives({**clause, "type": _relation(clause["lambda"])}, hyperparameters)
     kind = _plain(clause["type"])
     if kind not in _COMPARED:
-        raise unknown("kind of forbidden clause", clause["type"], [*_JOINED, *_COMPARED])
+        raise unknown("kind of forbidden clause", clause["type"], [*JOINED, *_COMPARED])
     if clause["type"].startswith("RELATION"):
         _check_order(kind, *(_examples(hyperparameters[clause[side]]) for side in ("left", "right")))
         return [clause]
@@ -291,47 +289,10 @@ def _relation(name: str) -> str:
     return kind
 
 
-def _parents(condition: Facts) -> list[str]:
-    if condition["type"] in _JOINED:
-        return list(dict.fromkeys(parent for part in condition["conditions"] for parent in _parents(part)))
-    return [condition["parent"]]
-
-
-def _ancestors(parents: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """For each hyper-parameter all that decide whether it is active, parents before children."""
-    ancestors: dict[str, list[str]] = {}
-    for name in TopologicalSorter(parents).static_order():
-        ancestors[name] = list(dict.fromkeys(other for p in parents[name] for other in [*ancestors[p], p]))
-    return ancestors
-
-
-def _owners(parents: Mapping[str, list[str]], conditions: Mapping[str, list[Facts]]) -> dict[str, str | None]:
-    """For each hyper-parameter the parent below which it is placed: wherever it is active, all other parents are, too.
-
-    None if there is no such parent, or if the hyper-parameter may be active without a parent.
-    """
-    owners: dict[str, str | None] = {}
-    above: dict[str, set[str]] = {}  # what is active wherever a hyper-parameter is
-    for name in TopologicalSorter(parents).static_order():
-        mine, dispensable = parents[name], {p for condition in conditions[name] for p in _dispensable(condition)}
-        candidates = [] if any(parents[p] for p in dispensable) else mine
-        owners[name] = next((p for p in candidates if all(o in above[p] or not parents[o] for o in mine)), None)
-        above[name] = {name}.union(*(above[p] for p in mine if owners[name] is not None))
-    return owners
-
-
-def _dispensable(condition: Facts) -> list[str]:
-    """The parents that may be inactive while a condition holds."""
-    parents = _parents(condition)
-    if condition["type"] == "NEQ" or (condition["type"] == "OR" and len(parents) > 1):
-        return parents
-    return [parent for part in condition.get("conditions", ()) for parent in _dispensable(part)]
-
-
 def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
     """Whether a condition holds, given the values of its parents, None for an inactive parent."""
     kind = condition["type"]
-    if kind in _JOINED:
+    if kind in JOINED:
         return (all if kind == "AND" else any)(_holds(part, given) for part in condition["conditions"])
     x = given[condition["parent"]]
     return kind == "NEQ" if x is None else _compared(kind, x, condition)
@@ -341,7 +302,7 @@ def _compared(kind: str, x: Any, facts: Facts) -> bool:
     if kind == "IN":
         return x in facts["values"]
     if kind not in _COMPARISONS:
-        raise unknown("kind of condition", kind, [*_JOINED, *_COMPARED])
+        raise unknown("kind of condition", kind, [*JOINED, *_COMPARED])
     return bool(_COMPARISONS[kind](x, facts["value"]))
 
 
