@@ -60,13 +60,18 @@ class Source(ABC):
         Raises UsageError if a file is missing, cut off, or another one.
         """
 
+    @property
+    def beginning(self) -> str:
+        """How the names of its benchmarks begin."""
+        return f"{self.name}-"
+
     def made(self, here: Sequence[str]) -> str:
         """The number of benchmarks or metrics that it has become, in words; empty if there are none.
 
         Args:
             here: the names of all benchmarks.
         """
-        made = sum(name == self.name or name.startswith(f"{self.name}-") for name in here)
+        made = sum(name == self.name or name.startswith(self.beginning) for name in here)
         return count(made, "benchmark") if made else ""
 
     @property

@@ -1,7 +1,7 @@
 """Searchers: propose a configuration, learn from its evaluation."""
 
 from nasbench.methods.about import About, Needs
-from nasbench.methods.contract import METHODS, Logged, LongSearch, Method
+from nasbench.methods.contract import METHODS, Logged, LongSearch, Method, beginning_of
 from nasbench.methods.problem import Observation, Problem, Proposal
 from nasbench.methods.spec import MethodSpec
 
@@ -16,4 +16,5 @@ __all__ = [
     "Observation",
     "Problem",
     "Proposal",
+    "beginning_of",
 ]

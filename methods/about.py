@@ -75,6 +75,8 @@ class About:
             raise UsageError(f"seconds of a method must be 0 or more, not {self.seconds}")
         if not all(isinstance(name, str) for name in self.tuned_on):
             raise UsageError(f"tuned_on of a method must be a tuple of names, not {self.tuned_on!r}")
+        if not callable(self.initial):
+            raise UsageError(f"initial of a method must be a function of the options, not {self.initial!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,10 @@ class Needs:
 
     def __post_init__(self) -> None:
         check_types(self, _NEEDS, "a method's needs")
+        if not callable(self.unless):
+            raise UsageError(
+                f"unless of a method's needs must be a function of problem and options, not {self.unless!r}"
+            )
 
     def misfit(self, problem: Problem, options: Options) -> str:
         """The reason why the method cannot solve a problem, as the end of the sentence "it …"; empty if it can."""

@@ -100,6 +100,11 @@ class LongSearch(Method):
         """Estimated CPU seconds that the first ask takes in addition to `About.seconds`."""
 
 
+def beginning_of(method: Method) -> float:
+    """Estimated CPU seconds of a method's first ask in addition to `About.seconds`; 0 unless it is a long search."""
+    return float(method.beginning) if isinstance(method, LongSearch) else 0.0
+
+
 def _is_method(item: object) -> bool:
     """Whether an object is a class of methods. Raises UsageError if its facts are where nobody reads them."""
     if not (isinstance(item, type) and issubclass(item, Method)):
@@ -115,5 +120,7 @@ def _is_method(item: object) -> bool:
     return True
 
 
-METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods", _is_method)
+METHODS: Registry[type[Method]] = Registry(
+    "method", "nasbench.methods", "nasbench.methods", _is_method, decorator="METHODS"
+)
 """Every method by name."""

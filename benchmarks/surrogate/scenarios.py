@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +84,10 @@ class Scenario(Source):
         return dict(sorted(family_of.items(), key=lambda item: int(item[0])))
 
     @property
+    def beginning(self) -> str:
+        return self.prefix
+
+    @property
     def place(self) -> Path:
         """The folder of its files, where they are or would be."""
         return place_of(Path(self.folder), MODEL)
@@ -121,11 +125,6 @@ class Scenario(Source):
         except (OSError, UsageError):
             stated = None
         return [task for task in self.families if task in (stated if isinstance(stated, list) else self.chosen)]
-
-    def made(self, here: Sequence[str]) -> str:
-        """The number of benchmarks that it has become, in words."""
-        made = sum(name.startswith(self.prefix) for name in here)
-        return count(made, "benchmark") if made else ""
 
 
 _REPOSITORY, _COMMIT = "slds-lmu/yahpo_data", "efdab9072f63bd680396cd4b78b927c4a0caaad3"

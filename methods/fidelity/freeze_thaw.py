@@ -61,7 +61,7 @@ class FreezeThaw(Method):
         ),
         version=3,
         tuned_on=("lcbench", "taskset"),
-        seconds=5e-4,
+        seconds=5e-4,  # on LCBench, 40 full trainings: 0.25 ms alone, 0.9 ms between evaluations that evict all caches
     )
     needs = Needs(fidelity=True)
 

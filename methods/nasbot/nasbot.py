@@ -48,10 +48,9 @@ class _OnGraphs(Method):
             "K. Kandasamy, W. Neiswanger, J. Schneider, B. Póczos and E. P. Xing. Neural Architecture Search with "
             "Bayesian Optimisation and Optimal Transport. NeurIPS 2018."
         ),
-        tuned_on=("nas-bench-201",),
+        tuned_on=("nas-bench-201",),  # that an identity is a layer: by how well equal graphs have equal losses there
     )
     needs = Needs(views=(AsGraph,), unless=_has_no_graphs)
-    """That an identity is a layer of its own was chosen by how well classes of equal graphs tell losses apart there."""
 
     def __init__(self, problem: Problem, rng: Generator, initial: int) -> None:
         check_least("initial", initial, 1)

@@ -36,11 +36,11 @@ OVERHEAD = 4e-4
 
 
 def _has_no_supernet(problem: Problem, options: Options) -> str:
+    if isinstance(problem.space, AsSupernet):
+        return ""
     return (
-        ""
-        if isinstance(problem.space, AsSupernet)
-        else "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one "
-        "cell supernet:IMAGES:TABLE, whose draws are looked up"
+        "trains a supernet on images: choose digits or medmnist-…, without a space, or for networks of one cell "
+        "supernet:IMAGES:TABLE, whose draws are looked up"
     )
 
 

@@ -12,12 +12,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from nasbench.base.catalogue import registrations
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.foreign import Broken, foreign
 
 T = TypeVar("T")
 
-_REGISTERS = re.compile(r"^@\w+\.register\(", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9+_-]*")
 
 
@@ -48,11 +48,20 @@ class Registry(Generic[T]):
         kind: what an item is, in error messages, such as `method`.
         fits: whether an object is such an item.
         many: whether the error for an unknown name counts the items instead of listing them.
+        decorator: the registry's name in decorators, if files of the package's folders register items by themselves;
+            else only the modules of the package are imported, and what they import.
     """
 
     def __init__(
-        self, kind: str, package: str, group: str, fits: Callable[[object], bool] = callable, many: bool = False
+        self,
+        kind: str,
+        package: str,
+        group: str,
+        fits: Callable[[object], bool] = callable,
+        many: bool = False,
+        decorator: str = "",
     ) -> None:
+        self._decorator = decorator
         self._kind, self._package, self._group, self._fits, self._many = kind, package, group, fits, many
         self._items: dict[str, T] = {}
         self._later: list[Callable[[], Mapping[str, T]]] = []
@@ -151,7 +160,7 @@ class Registry(Generic[T]):
             return
         self._loaded = True
         package, twice = importlib.import_module(self._package), dict[str, list[str]]()
-        for module in _registering(package.__path__, self._package):
+        for module in self._modules(package.__path__):
             try:  # a broken module must not affect the others
                 with foreign():
                     importlib.import_module(module)
@@ -169,6 +178,15 @@ class Registry(Generic[T]):
         self._theirs = {point.name for point in self._points}
         self._taken = frozenset([*self._items, *(point.name for point in self._points)])
 
+    def _modules(self, folders: Iterable[str]) -> Iterator[str]:
+        """The modules that may register items."""
+        for found in pkgutil.iter_modules(folders, f"{self._package}."):
+            yield found.name
+            if found.ispkg and self._decorator and isinstance(found.module_finder, FileFinder):
+                folder = Path(found.module_finder.path, found.name.rpartition(".")[2])
+                for path in dict.fromkeys(path for path, _ in registrations(folder, self._decorator)):
+                    yield ".".join([found.name, *path.relative_to(folder).with_suffix("").parts])
+
     def _load_last(self) -> None:
         self._load_ours()
         find, self._last = self._last, lambda taken: {}
@@ -184,17 +202,6 @@ class Registry(Generic[T]):
                 self.add(point.name, item)
             except (Broken, UsageError) as error:
                 self.broken[point.name] = str(error)
-
-
-def _registering(folders: Iterable[str], package: str) -> Iterator[str]:
-    """The modules of a package, and those of its folders, at any depth, that register something by a decorator."""
-    for found in pkgutil.iter_modules(folders, f"{package}."):
-        yield found.name
-        if found.ispkg and isinstance(found.module_finder, FileFinder):
-            folder = Path(found.module_finder.path, found.name.rpartition(".")[2])
-            for path in sorted(folder.rglob("*.py")):
-                if _REGISTERS.search(path.read_text(encoding="utf-8")):
-                    yield ".".join([found.name, *path.relative_to(folder).with_suffix("").parts])
 
 
 def entry_names(group: str, built_in: Sequence[str]) -> tuple[str, ...]:

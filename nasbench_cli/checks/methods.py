@@ -34,7 +34,7 @@ from nasbench.cli.checks.check import (
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
 from nasbench.cli.engine.evaluations import explained, is_feasible, refusals, refusing
-from nasbench.methods import LongSearch, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal, beginning_of
 
 _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("sk-boosting-digits", "digits@9")
@@ -73,7 +73,7 @@ class Trial:
         begin = perf_counter()
         method = self.method()
         asked = _searched(self, method)
-        seconds = perf_counter() - begin - (method.beginning if isinstance(method, LongSearch) else 0.0)
+        seconds = perf_counter() - begin - beginning_of(method)
         return Usual(asked, seconds / self.count)
 
     @property

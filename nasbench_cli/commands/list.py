@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from nasbench.base.catalogue import Entry, catalogue
+from nasbench.base.catalogue import catalogue
 from nasbench.base.errors import UsageError, counted
 from nasbench.base.layout import filled, in_columns, prose, terminal_width
 from nasbench.base.options import option_defaults
@@ -32,7 +32,12 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     """
     if matrix and kind is not None:
         raise UsageError(f"--matrix lists methods beside benchmarks: leave out {kind}, or --matrix")
-    say(matrix_of_fits(as_json) if matrix else overview() if kind is None and not as_json else listing(kind, as_json))
+    if matrix:
+        say(matrix_of_fits(as_json))
+    elif kind is None and not as_json:
+        say(overview())
+    else:
+        say(listing(kind, as_json))
 
 
 def overview() -> str:
@@ -40,20 +45,20 @@ def overview() -> str:
     from nasbench.benchmarks import BENCHMARKS
     from nasbench.cli.engine.suite_files import suite_files, title
 
-    groups: dict[str, list[Entry]] = {}
-    for entry in catalogue("nasbench.methods", "METHODS", "nasbench.methods"):
-        groups.setdefault(entry.group, []).append(entry)
-    methods = [_listed(f"methods, {group or 'classics'}", entries) for group, entries in groups.items()]
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, summary, group in catalogue("nasbench.methods", "METHODS", "nasbench.methods"):
+        groups.setdefault(group or "classics", []).append((name, summary))
+    methods = [_listed(f"methods, {group}", rows) for group, rows in groups.items()]
     names = filled(", ".join(counted(BENCHMARKS.names())), terminal_width() - 2, further="")
-    suites = [Entry(path.stem, title(path), "") for path in suite_files()]
-    executors = catalogue("nasbench.cli.engine.executors", "EXECUTORS", "nasbench.executors")
+    suites = [(path.stem, title(path)) for path in suite_files()]
+    executors = [entry[:2] for entry in catalogue("nasbench.cli.engine.executors", "EXECUTORS", "nasbench.executors")]
     benchmarks = f"benchmarks (`nasbench list benchmarks` says more of each):\n{textwrap.indent(names, '  ')}"
     return "\n\n".join([*methods, benchmarks, _listed("suites", suites), _listed("executors", executors)])
 
 
-def _listed(heading: str, rows: Sequence[Entry | dict[str, str]]) -> str:
-    pairs = [(row.name, row.summary) if isinstance(row, Entry) else (row["name"], row["summary"]) for row in rows]
-    lines = prose(pairs, terminal_width() - 2) or "none here"
+def _listed(heading: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Names with a line each, below a heading."""
+    lines = prose(rows, terminal_width() - 2) or "none here"
     return f"{heading}:\n{textwrap.indent(lines, '  ')}"
 
 
@@ -68,7 +73,7 @@ def listing(kind: str | None, as_json: bool) -> str:
     lists = {"parts": _parts()} if kind == "parts" else {n: make() for n, make in makers.items() if kind in (None, n)}
     if as_json:
         return json.dumps(lists if kind is None else lists[kind], indent=2)
-    return "\n\n".join(_listed(name, rows) for name, rows in lists.items())
+    return "\n\n".join(_listed(n, [(row["name"], row["summary"]) for row in rows]) for n, rows in lists.items())
 
 
 def matrix_of_fits(as_json: bool) -> str:

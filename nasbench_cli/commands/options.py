@@ -6,18 +6,16 @@ import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import click
 from click.core import ParameterSource
 
 from nasbench.benchmarks import UsageError
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.data_dir import Command
 from nasbench.cli.engine.keys import KEYS, Key, asked_grid
 from nasbench.cli.engine.suite_files import lasting
 from nasbench.cli.engine.suites import Suite, load_suite, with_target
-
-Command: TypeAlias = Callable[..., Any]
 
 _COMPLETIONS = {"methods": completion.methods, "benchmarks": completion.benchmarks}
 _TYPES: dict[tuple[type, ...], type] = {(str,): str, (int, str): str, (int,): int, (int, float): float, (bool,): bool}

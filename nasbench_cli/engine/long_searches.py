@@ -10,7 +10,7 @@ import numpy as np
 from nasbench.base.errors import UsageError
 from nasbench.base.foreign import Broken, foreign
 from nasbench.base.layout import span
-from nasbench.methods import LongSearch, MethodSpec, Problem
+from nasbench.methods import MethodSpec, Problem, beginning_of
 
 
 def beginning(spec: MethodSpec, problem: Problem) -> float:
@@ -20,8 +20,7 @@ def beginning(spec: MethodSpec, problem: Problem) -> float:
     """
     try:
         with foreign():
-            method = spec.build(problem, np.random.default_rng(0))
-            return float(method.beginning) if isinstance(method, LongSearch) else 0.0
+            return beginning_of(spec.build(problem, np.random.default_rng(0)))
     except Broken:
         return 0.0
 

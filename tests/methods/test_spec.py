@@ -151,7 +151,9 @@ def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> No
         (About, "seconds", "fast", "a number"),
         (About, "seconds", math.nan, "0 or more"),
         (About, "repeatable", "anywhere", "one of Repeatable.ANY_PROCESSOR"),
+        (About, "initial", "population", "a function of the options"),
         (Needs, "views", AsFlat, "a tuple of protocols"),
+        (Needs, "unless", "never", "a function of problem and options"),
         (Needs, "several", "no", "True or False"),
     ],
 )

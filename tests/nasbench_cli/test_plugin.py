@@ -46,6 +46,7 @@ def test_a_benchmark_that_does_not_open_says_why(command: Command) -> None:
     assert done.returncode == 2
     assert done.stderr == "nasbench: benchmark toy-closed cannot be opened: OSError: the data has gone\n"
     assert "toy-closed" in command("list", "benchmarks").stdout
+    assert re.search(r"^methods, plug-ins:\n(  .*\n)*  broken-method +of nasbench-toys$", command("list").stdout, re.M)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
