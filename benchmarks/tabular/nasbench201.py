@@ -21,9 +21,10 @@ from nasbench.base.errors import UsageError, with_extra
 from nasbench.base.files import digest_of, little_memory, unpacked
 from nasbench.base.metrics import Metric
 from nasbench.base.textfile import check_file
+from nasbench.benchmarks.tabular import plain_pickle
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import TableData
-from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain, load_plain
+from nasbench.benchmarks.tabular.plain_pickle import NotPlain
 
 OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
 """The released files. By convention of their authors, a name ends in the last digits of the file's MD5 sum."""
@@ -129,9 +130,7 @@ def _read_201(path: Path, trust: bool) -> tuple[Any, Any]:
     import torch
     from nas_201_api import ArchResults
 
-    plain: list[Any] = [(made, name) for name, made in PLAIN.items()]
-    with torch.serialization.safe_globals(plain):
-        return torch.load(path, map_location="cpu", weights_only=not trust), ArchResults
+    return torch.load(path, "cpu", pickle if trust else plain_pickle, weights_only=False), ArchResults
 
 
 def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
@@ -141,7 +140,7 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
         if trust:
             return pickle.load(file), ArchResults
         with little_memory(path):
-            return load_plain(unpacked(path, file)), ArchResults
+            return plain_pickle.load(unpacked(path, file)), ArchResults
 
 
 def _row(architecture: str) -> int:

@@ -15,8 +15,8 @@ from nasbench.base.errors import UsageError
 from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces.nasbench_graph import OPERATIONS, OPERATIONS_OF_PROTEINS, GraphNetworks
 from nasbench.benchmarks.tabular import cache as converted
+from nasbench.benchmarks.tabular import plain_pickle
 from nasbench.benchmarks.tabular.embedded import package_folder, read_checked
-from nasbench.benchmarks.tabular.plain_pickle import load_plain
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 _LAYOUT = 1  # of the converted array; a new number makes all caches invalid
@@ -120,7 +120,7 @@ def _metrics(score: str) -> tuple[Metric, ...]:
 def _convert(data: str) -> Array:
     """The package's pickle as an array (configurations, 1, metrics)."""
     path = package_folder("nas_bench_graph", _PACKAGE) / "light" / f"{data}.bench"
-    records = load_plain(io.BytesIO(read_checked(path, _TABLES[data][0], _PACKAGE)))
+    records = plain_pickle.load(io.BytesIO(read_checked(path, _TABLES[data][0], _PACKAGE)))
     keys = _space(data == "proteins").keys.tolist()
     if set(keys) != set(records):
         raise UsageError(f"{path} does not list the networks of its space: reinstall {_PACKAGE}")

@@ -15,8 +15,9 @@ from nasbench.base.files import digest_of, little_memory, unpacked
 from nasbench.base.metrics import Metric
 from nasbench.base.textfile import check_file
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks.tabular import plain_pickle
 from nasbench.benchmarks.tabular.imported import TableData
-from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
+from nasbench.benchmarks.tabular.plain_pickle import NotPlain
 
 OFFICIAL = "NATS-sss-v1_0-50262.pickle.pbz2"
 """The released file. By convention of its authors, the name ends in the last digits of the MD5 sum."""
@@ -54,7 +55,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     check_file(path)
     try:
         with bz2.open(path) as file, little_memory(path):
-            raw = load_plain(unpacked(path, file))
+            raw = plain_pickle.load(unpacked(path, file))
     except MemoryError:
         raise UsageError(f"{path} does not fit into memory, or is damaged") from None
     except (

@@ -137,7 +137,7 @@ MEMO = b"\x80\x02K\x01r" + (2**27).to_bytes(4, "little") + b"."  # a number, kep
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (MEMO, "does not fit into memory, or is damaged"),
+        (MEMO, "does not have the structure"),
         ({"epochs": 10**9}, "1,000,000,000 epochs"),
         ({"latency": nested(7)}, "not 'list'"),
         ({"train_times": dict.fromkeys(range(EPOCHS), nested(7))}, "not 'list'"),

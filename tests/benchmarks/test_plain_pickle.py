@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain, load_plain
+from nasbench.benchmarks.tabular import plain_pickle
+from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain
 
 ADDRESS = (0x10).to_bytes(8, "little")
 SCALAR = np.float64(0).__reduce__()[0]
@@ -62,15 +63,14 @@ main.main()
 @pytest.mark.parametrize("what", CRAFTED)
 def test_a_crafted_type_of_numbers_is_refused_by_both_readers(tmp_path: Path, what: str) -> None:
     with pytest.raises(NotPlain):
-        load_plain(io.BytesIO(pickle.dumps(CRAFTED[what], protocol=4)))
+        plain_pickle.load(io.BytesIO(pickle.dumps(CRAFTED[what], protocol=4)))
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is missing")
     import torch
 
     torch.save(CRAFTED[what], tmp_path / "crafted.pth")
-    allowed = torch.serialization.safe_globals([(made, name) for name, made in PLAIN.items()])
-    with allowed, pytest.raises(pickle.UnpicklingError):
-        torch.load(tmp_path / "crafted.pth", weights_only=True)
+    with pytest.raises(NotPlain):
+        torch.load(tmp_path / "crafted.pth", "cpu", plain_pickle, weights_only=False)
 
 
 def test_a_crafted_file_gets_one_sentence_and_never_a_crash(tmp_path: Path) -> None:
@@ -88,17 +88,46 @@ def test_what_is_callable_in_a_pickle_cannot_be_changed_by_one() -> None:
         attributes = b"(S'__doc__'\nS'x'\nd"
         for state in (attributes, b"N" + attributes + b"\x86"):
             with pytest.raises((NotPlain, AttributeError, TypeError)):
-                load_plain(io.BytesIO(called + state + b"b."))
+                plain_pickle.load(io.BytesIO(called + state + b"b."))
 
 
-@pytest.mark.parametrize("protocol", [3, 4, 5])
+def doubled(levels: int) -> tuple[object, ...]:
+    """A pair of twice the same pair, and so on: its hash takes a time of 2 to the number of levels."""
+    pair: tuple[object, ...] = ()
+    for _ in range(levels):
+        pair = (pair, pair)
+    return pair
+
+
+SLOW_KEYS = {"nested": doubled(16), "wide": tuple(range(9)), "large": 1 << 60, "float": 0.5}
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+@pytest.mark.parametrize("kind", SLOW_KEYS)
+def test_a_key_whose_hash_takes_the_time_that_a_file_chooses_is_refused(kind: str, protocol: int) -> None:
+    key = SLOW_KEYS[kind]
+    values = ({key: 1}, {key: 1, 2: 3}, {key, "a"}, {key}, frozenset({key}), OrderedDict({key: 1}))
+    for value in values[: 6 if protocol == 5 else 2]:
+        with pytest.raises(NotPlain, match="as a key"):
+            plain_pickle.load(io.BytesIO(pickle.dumps(value, protocol)))
+    assert plain_pickle.load(io.BytesIO(pickle.dumps([key], protocol))) == [key]
+
+
+def test_what_lies_outside_a_pickle_is_refused() -> None:
+    for content in (b"Pname\n.", b"K\x01Q."):
+        with pytest.raises(NotPlain):
+            plain_pickle.load(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_numbers_and_containers_come_back(protocol: int) -> None:
     kinds = ("?", "i1", "u2", "<i4", ">i8", "<f2", ">f4", "f8")
     values = OrderedDict(
-        (("set", {1, 2}), ("list", [1.5, "a", None, (True,)])), **{k: np.dtype(k).type(1) for k in kinds}
+        (("set", {1, 2}), (("cifar10", 777), {}), ("list", [1.5, "a", None, (True,)])),
+        **{k: np.dtype(k).type(1) for k in kinds},
     )
     values |= {"big": np.array([1.5], ">f8")[0], "negative": np.int64(-7)}
-    again = load_plain(io.BytesIO(pickle.dumps(values, protocol)))
+    again = plain_pickle.load(io.BytesIO(pickle.dumps(values, protocol)))
     assert again == values
     assert {name: type(value) for name, value in again.items()} == {name: type(v) for name, v in values.items()}
 
@@ -107,5 +136,7 @@ def test_pytorch_reads_the_same_numbers(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     values = {"float": np.float64(0.25), "int": np.int64(-7), "ordered": OrderedDict(a=1), "set": {1, 2}}
     torch.save(values, tmp_path / "plain.pth")
-    with torch.serialization.safe_globals([(made, name) for name, made in PLAIN.items()]):
-        assert torch.load(tmp_path / "plain.pth", weights_only=True) == values
+    assert torch.load(tmp_path / "plain.pth", "cpu", plain_pickle, weights_only=False) == values
+    torch.save(torch.zeros(3), tmp_path / "tensor.pth")
+    with pytest.raises(NotPlain):
+        torch.load(tmp_path / "tensor.pth", "cpu", plain_pickle, weights_only=False)
