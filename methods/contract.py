@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from inspect import iscoroutinefunction
 from typing import ClassVar, NamedTuple
 
 from numpy.random import Generator
@@ -112,6 +113,9 @@ def _is_method(item: object) -> bool:
     for name, kind in (("about", About), ("needs", Needs)):
         if not isinstance(getattr(item, name), kind):
             raise UsageError(f"{name} of {item.__name__} must be {kind.__name__}(…), not {getattr(item, name)!r}")
+    for name in ("ask", "tell"):
+        if iscoroutinefunction(getattr(item, name)):
+            raise UsageError(f"{name} of {item.__name__} must be a function, not `async def {name}`")
     if stray := sorted({*FORMER} & {name for owner in item.__mro__ for name in vars(owner)}):
         raise UsageError(
             f"{', '.join(stray)} of {item.__name__}: a method states its facts as `about = About(…)` and "

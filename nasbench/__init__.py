@@ -154,7 +154,8 @@ def run(
         force: whether to begin searches that are expected to take longer than `seconds`.
 
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
-    evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
+    evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons,
+    and a warning names them.
 
     A method that does not fit a benchmark is left out there, with a warning.
 
@@ -167,6 +168,7 @@ def run(
 
     from nasbench.base.numbers import count
     from nasbench.cli.engine.executors import chosen
+    from nasbench.cli.engine.failures import told
     from nasbench.cli.engine.keys import asked_grid, several
     from nasbench.cli.engine.session import begin
     from nasbench.cli.engine.suites import Suite
@@ -190,14 +192,15 @@ def run(
         session = begin(Suite((grid,)), folder, "nasbench.run(…)", unseal=sealed, force=force)
         for _ in session.compute(where, keep_going=True):
             pass
-        _, absent = session.outcome()
+        failures, absent = session.outcome()
         if absent:
             said = "".join(f"; {notice}" for notice in session.store.notices)
             raise StoreError(
                 f"{count(absent, 'run')} missing: another command computes them, or their process was killed; call it "
                 f"again{said}"
             )
-        _warn([*session.left_out, *session.store.notices])
+        failed = [f"failed: {sentence}" for sentence in told((planned.setup, record) for planned, record in failures)]
+        _warn([*session.left_out, *session.store.notices, *failed])
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
         tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]

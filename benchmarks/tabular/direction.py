@@ -20,11 +20,11 @@ _SHARES = (
 )
 _HIGHER = re.compile(
     rf"{_SHARES}|scores?|rewards?|returns?|r2|kappa|mcc|fitness|throughput|fps|likelihood|loglikelihood|elbo|utility"
-    "|profit|correlation|corr|spearman|pearson|explained"
+    "|profit|correlation|corr|spearman|pearson|explained|rsq|rsquared"
 )
 _LOWER = re.compile(
     rf"{_ON}err(?:ors?)?\d*|{_ON}loss(?:es)?|n?r?mse|rms?s?le|mae|s?mape|nll|entropy|perplexity|ppl|wer|cer|brier"
-    "|logloss|regret|mmce|deviance|divergence|fid|violations?|misclassifications?|gap|degradation"
+    "|logloss|regret|mmce|ce|deviance|divergence|fid|violations?|misclassifications?|gap|degradation|unexplained"
 )
 _FEES = re.compile(
     "times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|costs?|latency|energy|memory|ram|kwh|co2"
@@ -39,6 +39,15 @@ _TURNED = re.compile(
     "|lower|higher"
 )
 """Words that may turn a quantity into its opposite, as in `inv_auc`, `error_free_rate` and `jaccard_distance`."""
+_QUALIFIERS = re.compile(
+    r"val|valid|validation|dev|eval|test|train|training|fit|cv|oof|metrics?|objective|value|mean|avg|average|median|max|min"
+    r"|best|final|last|total|sum|macro|micro|weighted|balanced|at|of|in|the|on|and|k|\d+\w?|epochs?|\d*ep|pct|percent|root|squared?"
+    r"|absolute|log|cross|logistic|categorical|binary|sparse|hinge|huber|classification|regression|prediction|model|word"
+    r"|character|bits?|area|under|curve|roc|pr|ovr|ovo|top|rates?|r|wall|clock|cpu|gpu|elapsed|per|steps?|ms|s|h|min|m|f|u"
+    r"|explained|variance|episodes?|ep|rew|inference|forward|step|batch|image|sample|iteration|it|search|run|trial|device"
+    "|sens|spec|classif|regr|rollout|learners"
+)
+"""Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""
 _QUALITY = re.compile("scores?|fitness")
 """Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
 _FORMULA = re.compile(
@@ -85,8 +94,9 @@ def sense_of(name: str) -> Sense | None:
     named = fees or lower or higher
     if not named:
         return "maximise" if is_rate(name) else None
-    if not fees and not lower and all(map(_QUALITY.fullmatch, (words[place][0] for place in higher))):
-        return None
+    is_quality = all(map(_QUALITY.fullmatch, (words[place][0] for place in higher)))
+    if (fees and not is_quality) or (not fees and not lower and is_quality):
+        return None  # `time/fps` says both
     negations, lessened = _places(words, _NEGATED), _places(words, _LESSENED)
     before = [place for place in lessened if place < named[0] and words[place + 1][0] not in ("in", "of")]
     if before or any(place > named[0] for place in negations):
@@ -94,6 +104,19 @@ def sense_of(name: str) -> Sense | None:
     reversals = len(negations) + len(lessened) + bool(complement or _MINUS.match(plain))
     is_more = (not fees and not lower) != (reversals % 2 == 1)
     return "maximise" if is_more else "minimise"
+
+
+def strange_words(name: str) -> str:
+    """The words of a name that may change what its known words say, as those of `survival_time`; empty if none may."""
+    if is_rate(name):
+        return ""
+    known = [_HIGHER, _LOWER, _FEES, _NEGATED, _LESSENED, _QUALIFIERS]
+
+    def is_known(word: str) -> bool:
+        return any(pattern.fullmatch(word) for pattern in known)
+
+    words = words_of(_LIKELIHOOD.sub("nll", name))
+    return ", ".join(whole for whole, *pieces in words if not (is_known(whole) or all(map(is_known, pieces))))
 
 
 def rises(name: str) -> bool:

@@ -135,6 +135,38 @@ TOOLS = (
         objective="cost",
         is_prefixed=False,
     ),
+    Export(
+        "mlr3",  # as.data.table of a tuning instance's archive
+        ("x_domain_.+", "runtime_learners", "batch_nr"),
+        (
+            ("x_domain_.+", "choice"),
+            ("runtime_learners", "seconds"),
+            ("timestamp|batch_nr|warnings|errors|uhash|resample_result", "record"),
+        ),
+        measures=r"(classif|regr|surv|clust|dens)\..+",
+    ),
+    Export(
+        "caret",  # the results of a train object
+        ("Accuracy|ROC|AUC|RMSE|logLoss", "(Accuracy|ROC|AUC|RMSE|logLoss)SD"),
+        ((".+SD", "spread"),),
+        is_prefixed=False,
+        measures="Accuracy|Kappa|ROC|Sens|Spec|AUC|Precision|Recall|F|RMSE|Rsquared|MAE|logLoss",
+        rising="ROC|Sens|Spec|F",
+    ),
+    Export(
+        "Stable-Baselines3",  # progress.csv, and the configuration
+        ("rollout/ep_rew_mean",),
+        (
+            ("eval/mean_reward|rollout/ep_rew_mean", "score"),
+            ("time/total_timesteps", "epoch"),
+            ("time/time_elapsed", "seconds"),
+            ("time/fps", "resource"),
+            ("(train|time|rollout|eval)/.+", "record"),
+        ),
+        objective="eval/mean_reward|rollout/ep_rew_mean",
+        is_prefixed=False,
+        rising="eval/mean_reward|rollout/ep_rew_mean",
+    ),
 )
 """The tools whose files are recognised, by all names of a header together."""
 

@@ -79,7 +79,7 @@ def column_names(data: Path) -> list[str]:
         if data.suffix == ".parquet":
             names: list[str] = pq.read_schema(data).names
             return names
-        _check_encoding(data)
+        _check_beginning(data)
         with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
             header: list[str] = reader.schema.names
             return header
@@ -87,10 +87,13 @@ def column_names(data: Path) -> list[str]:
         raise _unreadable(data, error) from None
 
 
-def _check_encoding(data: Path) -> None:
-    """Raises UsageError for a file that says to be UTF-16, as some programs of Windows write it."""
+def _check_beginning(data: Path) -> None:
+    """Raises UsageError for a file that begins as some programs of Windows write it: as UTF-16, or with `sep=,`."""
     with pa.input_stream(str(data), compression="detect") as stream:
-        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        beginning = stream.read(16)
+        if beginning.removeprefix(codecs.BOM_UTF8).lower().startswith((b"sep=", b'"sep=')):
+            raise UsageError(f"the first line of {data} states a separator (sep=): delete it")
+        if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise UsageError(f"{data} is UTF-16, and not UTF-8 text: convert it (iconv -f utf-16 -t utf-8)")
 
 

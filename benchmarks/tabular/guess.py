@@ -16,11 +16,18 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular.column import Column, gathered
-from nasbench.benchmarks.tabular.direction import is_reversed, looks_like_accuracy, scale_of, sign_doubt
+from nasbench.benchmarks.tabular.direction import (
+    is_reversed,
+    is_score,
+    looks_like_accuracy,
+    scale_of,
+    sign_doubt,
+    strange_words,
+)
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import split_of
-from nasbench.benchmarks.tabular.roles import CELL, FEW, WRITTEN, Roles, objective_of, roles_of
+from nasbench.benchmarks.tabular.roles import CELL, FEW, WRITTEN, Roles, objectives_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -62,13 +69,15 @@ def guess(data: Path) -> Guess:
         raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
     frame = read_columns(data, dict.fromkeys(header, "to guess what it is"), set(), header)
     export = export_of(header)
-    roles = roles_of(gathered(frame, export), export)
+    columns = gathered(frame, export)
+    _check_long(data, columns)
+    roles = roles_of(columns, export)
     if not roles.metrics:
         raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
     if not roles.choices and not roles.cell:
         raise UsageError(f"no column of {data} can be a hyper-parameter: {_reasons(roles)}")
-    objective = objective_of(roles.metrics, export)
-    metrics = _metrics(roles, objective, frame)
+    objective, *rivals = objectives_of(roles.metrics, export)
+    metrics = _metrics(roles, objective, rivals, frame)
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
     lines = [
         f"# What the columns of {_plain(data.name)} are, guessed from its header and its values. A comment that begins",
@@ -87,6 +96,18 @@ def guess(data: Path) -> Guess:
     return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)
 
 
+def _check_long(data: Path, columns: list[Column]) -> None:
+    """Raises UsageError for a file with a row per metric, whose names stand in a column."""
+    for column in columns:
+        if re.fullmatch(r"\W*(metric|measure|score)s?(_?name)?", column.name, re.IGNORECASE) and not column.is_number:
+            named = [name for name in map(str, column.values.dropna().unique()) if is_score(name)]
+            if named and column.distinct > 1:
+                raise UsageError(
+                    f"{data} has a row for each metric, named in column {_plain(column.name)} ({_plain(named[0])}, …): "
+                    "write a column for each metric"
+                )
+
+
 def _reasons(roles: Roles) -> str:
     """What each column was taken for, in one line; of many columns the first."""
     texts = [f"{_plain(name)} ({why})" for name, why in roles.reasons()]
@@ -99,10 +120,14 @@ def _top(
 ) -> Iterator[_Line]:
     """The lines above the sections; `metrics` has the lines of each metric by its column."""
     yield "name", _slug(stem_of(data)), "what --bench calls it"
-    times = [column.name for column in roles.metrics if column.meaning == "seconds"]
+    times = [column for column in roles.metrics if column.meaning == "seconds"]
     if times:
-        others = f"; or is it {', '.join(map(_plain, times[1:4]))}?" if times[1:] else ""
-        yield "cost", metrics[times[0]][0][1], f"{'? ' if others else ''}the seconds that an evaluation takes{others}"
+        strange = strange_words(times[0].name)
+        others = (
+            f"; or is it {_listed(times[1:])}?" if times[1:] else f"; or something else ({strange})?" * bool(strange)
+        )
+        line = f"{'? ' if others else ''}the seconds that an evaluation takes{others}"
+        yield "cost", metrics[times[0].name][0][1], line
     else:
         yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
     if objective.meaning == "seconds":
@@ -134,6 +159,10 @@ def _top(
         yield "", None, f"? {twice:,} rows repeat a configuration (with {lack}): was a hyper-parameter left out?"
 
 
+def _listed(columns: list[Column]) -> str:
+    return " or ".join(_plain(column.name) for column in columns[:3])
+
+
 def _choice(column: Column) -> list[_Line]:
     """The lines of a hyper-parameter."""
     values = sorted(column.values.unique().tolist())
@@ -160,7 +189,19 @@ def _seen(column: Column, values: list[Any]) -> str:
     few = min(FEW, len(column.values) // 2) if column.is_number else FEW
     if not doubt and len(values) > few and column.meaning is None:
         doubt = "or is it a measurement?"
+    if (
+        not doubt
+        and column.meaning is None
+        and len(values) > 2
+        and values in (_counted(0, values), _counted(1, values))
+    ):
+        doubt = "or does it number repetitions?"
     return f"? {remark}; {doubt}" if doubt else remark
+
+
+def _counted(first: int, values: list[Any]) -> list[int]:
+    """As many whole numbers as there are values, from the first one."""
+    return list(range(first, first + len(values)))
 
 
 def _cell() -> Iterator[list[_Line]]:
@@ -185,8 +226,11 @@ def _is_logarithmic(values: list[Any]) -> bool:
     return bool(np.abs(np.log(median / middles)).argmin() == 0)
 
 
-def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, list[_Line]]:
-    """The lines of each metric by its column, the objective first."""
+def _metrics(roles: Roles, objective: Column, rivals: list[Column], frame: pd.DataFrame) -> dict[str, list[_Line]]:
+    """The lines of each metric by its column, the objective first; `rivals` might be it as well."""
+    first_line = "the first metric is the objective"
+    if rivals:
+        first_line = f"? {first_line}: or should {_listed(rivals)} be it?"
     is_last = np.full(len(frame), True)
     if roles.epoch:
         is_last = roles.epoch.numbers == roles.epoch.numbers.max()
@@ -208,7 +252,7 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         while name in names:
             name = name.replace("@", "-also@") if "@" in name else f"{name}-also"
         names.add(name)
-        lines: list[_Line] = [("name", name, "the first metric is the objective" if column is objective else "")]
+        lines: list[_Line] = [("name", name, first_line if column is objective else "")]
         lines += [("column", column.name, "")] if column.name != name else []
         lines += [*direction, ("split", split, doubt)] if split else direction
         lines += [("epoch", epoch, "")] if epoch else []
@@ -248,19 +292,25 @@ def _epoch(roles: Roles, column: Column) -> int:
 def _direction(column: Column, why: str, values: Array, is_objective: bool) -> list[_Line]:
     """The line that states the direction of a score; `why` is the reason for maximising, empty if there is none."""
     scale, contradiction = scale_of(values), sign_doubt(column.name, values)
+    strange = strange_words(column.name)
+    strange = f"or does {strange} change that?" if strange else ""
     if contradiction:
         return [("direction", "?", f"? {contradiction}: minimise or maximise; import waits for it")]
     if why and column.sense == "maximise" and scale and not is_reversed(column.name):
-        return [("complement_of", scale, f"more is better, by its name: {scale} - value is minimised")]
+        remark = f"more is better, by its name: {scale} - value is minimised"
+        return [("complement_of", scale, f"? {remark}; {strange}" if strange else remark)]
     if column.sense == "maximise":
         remark = "more is better, by its name" + ("; its negative is minimised" if is_objective else "")
-        return [("direction", "maximise", remark)]
+        return [("direction", "maximise", f"? {remark}: {strange}" if strange else remark)]
     if column.sense == "minimise":
-        return [("direction", "minimise", "less is better, by its name")] if is_reversed(column.name) else []
+        remark = "less is better, by its name"
+        if is_reversed(column.name):
+            return [("direction", "minimise", f"? {remark}: {strange}" if strange else remark)]
+        return [("", None, f"? {remark}: {strange}")] if strange else []
     if is_objective:
         doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"
         return [("direction", "?", f"? {doubt}; import waits for it")]
-    is_open = column.meaning in (None, "score")
+    is_open = column.meaning in (None, "score", "seconds", "resource")
     return [("# direction", "maximise", "? if more is better, which its name does not say")] if is_open else []
 
 

@@ -46,10 +46,14 @@ _TRAILING = re.compile(
     r"\d+|\d*ep|epochs?|steps?|ms|s|h|gb|mb|kb|pct|percent|mean|avg|average|median|max|min|best|final|last|total|sum"
 )
 """Words after the one that says what is meant: of `batch_time_ms_mean`."""
-_WHOLE: dict[str, Meaning] = {
+_WHOLE: dict[str, Meaning | None] = {
+    "split": None,  # a share of the data, or the number of a part
     "": "identity",  # pandas writes the numbers of its rows there
     **dict.fromkeys(("status", "state", "failed", "crashed", "diverged", "done", "converged", "success"), "outcome"),
-    **dict.fromkeys(("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold"), "repetition"),
+    **dict.fromkeys(
+        ("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold", "run", "run_number"),
+        "repetition",
+    ),
     **dict.fromkeys(
         ("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps"), "epoch"
     ),
@@ -60,6 +64,7 @@ _WHOLE: dict[str, Meaning] = {
     **dict.fromkeys(("c", "alpha", "beta", "gamma", "lambda", "eta", "train_batch", "val_batch"), "choice"),
 }
 """Whole names that indicate a meaning."""
+_MONEY = re.compile(r"[$€£¥]|(?:^|[\W_])(?:usd|eur|gbp|dollars?|euros?|cents?)(?:$|[\W_])", re.IGNORECASE)
 _MEASURE_AND_BAR = re.compile(
     r"(.+?)(?:[\W_]+(?:err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm))+\W*",
     re.IGNORECASE,
@@ -82,10 +87,11 @@ def meaning_of(name: str) -> Meaning | None:
     last = words[-1] if words else ""
     if _KNOBS.fullmatch(last) or (_SHARES.fullmatch(last) and split_of(name)):
         return "choice"
-    if matches(name, re.compile("explained")):
+    if matches(name, re.compile("(?:un)?explained")):
         return "score"
     by_words, by_last = _by_words(name), _by_words(last)
-    return by_last if by_words == "choice" and by_last in MEASURED else by_words
+    meaning = by_last if by_words in ("choice", *MEASURED) and by_last in MEASURED else by_words
+    return "resource" if meaning == "seconds" and _MONEY.search(name) else meaning
 
 
 def is_spread_of_another(name: str, header: Container[str]) -> bool:

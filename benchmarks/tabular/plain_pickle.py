@@ -106,7 +106,7 @@ PLAIN: dict[str, Any] = {
     "numpy.core.multiarray.scalar": _number,
     "numpy._core.multiarray.scalar": _number,
 }
-"""What stands for each name in a pickle, a set and NumPy's scalar under their old and their new one; no other name is allowed."""
+"""What stands for each name in a pickle, where some have an old and a new one; no other name is allowed."""
 
 
 def _with_keys(opcode: bytes, keys: Callable[[list[Any]], list[Any]]) -> Callable[[Any], None]:

@@ -88,9 +88,12 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
     return roles
 
 
-def objective_of(metrics: Sequence[Column], export: Export) -> Column:
-    """The objective: the tool's; else a score on the validation split, at the last epoch; else any score, or the
-    last metric without a known name."""
+def objectives_of(metrics: Sequence[Column], export: Export) -> list[Column]:
+    """The objective, and the metrics that could as well be it.
+
+    It is the tool's; else a score on the validation split, at the last epoch; else any score, or the last metric
+    without a known name.
+    """
     named = [c for c in metrics if export.objective and re.fullmatch(export.objective, c.name)]
     unknown = [c for c in metrics if c.meaning is None] or metrics
     scores = [c for c in metrics if c.meaning == "score"] or unknown[-1:]
@@ -99,7 +102,8 @@ def objective_of(metrics: Sequence[Column], export: Export) -> Column:
     def rank(column: Column) -> tuple[int, int]:
         return order.index(split_of(column.name)), -column.epoch
 
-    return min(named or scores, key=rank)
+    candidates = sorted(named or scores, key=rank)
+    return [column for column in candidates if rank(column) == rank(candidates[0])]
 
 
 def _useless(column: Column, export: Export) -> str:

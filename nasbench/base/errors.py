@@ -55,6 +55,8 @@ def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = 
     if len(parts) > 1 and set(parts) <= {*names, *families}:
         return UsageError(f"{name!r} are several names where one {kind} is expected: give the option once for each")
     meant = suggestion(name, [*names, *families], 3 if families else 1)
+    if name.endswith(".py"):
+        meant = f" (a file; the name of the {kind} in it is expected)"
     listed = ", ".join([*names, *counted(families)]) or "none"
     advice = "; `nasbench list` has them all" if families else ""
     return UsageError(f"unknown {kind} {name!r}{meant}; allowed: {listed}{advice}")

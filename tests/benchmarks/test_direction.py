@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.tabular.direction import sense_of, sign_doubt
+from nasbench.benchmarks.tabular.direction import sense_of, sign_doubt, strange_words
 from nasbench.benchmarks.tabular.meaning import meaning_of
 
 RISING = """
@@ -22,6 +22,7 @@ NEITHER = """
     value result recall_negative loss_neg drop_path_loss negative_samples score val_score davies_bouldin_score fitness
     score_to_minimize inv_auc inverse_accuracy acc_complement jaccard_distance non_error_rate error_free_rate
     lost_accuracy error_improvement time_saved accuracy_deficit 1/auc acc=1-err accuracy(1-err) -2_log_likelihood score↓
+    time/fps runtime_speedup accuracy_cost
 """
 
 
@@ -30,6 +31,23 @@ NEITHER = """
 )
 def test_a_word_or_sign_that_negates_reverses_the_direction_of_a_name(names: str, sense: str | None) -> None:
     assert {name: sense_of(name) for name in names.split()} == dict.fromkeys(names.split(), sense)
+
+
+def test_only_a_name_of_which_every_word_is_known_is_beyond_doubt() -> None:
+    plain = (
+        "val_acc mean_test_neg_root_mean_squared_error validTop1_acc 1-accuracy train_time_s tokens_per_sec "
+        "word_error_rate"
+    )
+    assert [strange_words(name) for name in plain.split()] == [""] * len(plain.split())
+    doubtful = {
+        "survival_time": "survival",
+        "time_to_failure": "to, failure",
+        "log1-acc": "log1",
+        "accuracy_to_loss_ratio": "to, ratio",
+        "policy_gradient_loss": "policy, gradient",
+        "auc_se": "se",
+    }
+    assert {name: strange_words(name) for name in doubtful} == doubtful
 
 
 @pytest.mark.parametrize(
@@ -65,8 +83,10 @@ def test_signs_that_contradict_a_name_are_doubted(name: str, values: tuple[float
             "score_threshold error_tol max_depth alpha C learning_rate hidden_size train_batch_size",
         ),
         ("seconds", "mean_score_time batch_time train_time_ms layer_time_mean seconds_per_batch fit_time"),
-        ("resource", "images_per_second latency_ms kernel_latency throughput"),
-        ("score", "val_acc_12 batch_loss clip_score explained_variance optimizer_error"),
+        ("resource", "images_per_second latency_ms kernel_latency throughput time/fps"),
+        ("resource", "total_cost_usd cost($) price_of_training_time_€"),
+        ("score", "val_acc_12 batch_loss clip_score explained_variance unexplained_variance optimizer_error"),
+        ("repetition", "seed run Run fold"),
         ("size", "n_params params parameters model_size flops"),
         ("identity", "start_time endtime run_id hostname pid"),
         ("rank", "rank_test_score"),

@@ -131,6 +131,37 @@ def test_a_header_that_a_tool_wrote_is_recognised_whole(
     assert (first.get("column", first["name"]), facts["cost"]) == (objective, cost)
 
 
+# By the documentation of mlr3 and caret, and the names that Stable-Baselines3 logs; the tools are not installed here.
+BY_HAND = {
+    "mlr3": (
+        "cp,minsplit,classif.ce,x_domain_cp,x_domain_minsplit,runtime_learners,timestamp,batch_nr,warnings,errors",
+        "x_domain_cp x_domain_minsplit",
+        "classif.ce",
+    ),
+    "caret": ("eta,max_depth,nrounds,ROC,Sens,Spec,ROCSD,SensSD,SpecSD", "eta max_depth nrounds", "ROC"),
+    "Stable-Baselines3": (
+        "learning_rate,clip_range,rollout/ep_rew_mean,rollout/ep_len_mean,train/policy_gradient_loss,time/fps",
+        "learning_rate clip_range",
+        "rollout/ep_rew_mean",
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", BY_HAND)
+def test_a_header_of_other_tools_is_recognised(tool: str, tmp_path: Path) -> None:
+    header, chosen, objective = BY_HAND[tool]
+    rng, names = np.random.default_rng(0), header.split(",")
+    frame = pd.DataFrame(rng.random((30, len(names))), columns=names)
+    if tool == "mlr3":
+        frame["timestamp"] = [f"2024-03-05 11:{i:02d}:07" for i in range(30)]
+    first, hyperparameters, facts = guessed(frame, tmp_path)
+    assert f"# By its header, {tool} wrote it." in guess(tmp_path / "export.csv").text
+    assert hyperparameters == set(chosen.split())
+    assert first["column"] == objective
+    left_out = {"ROCSD", "batch_nr", "train/policy_gradient_loss"}
+    assert not left_out & {m.get("column", m["name"]) for m in facts["metric"]}
+
+
 def test_of_scikit_learns_columns_means_count_and_folds_ranks_and_spreads_do_not(tmp_path: Path) -> None:
     _, _, facts = guessed(rows_of(SKLEARN), tmp_path)
     metrics = {entry.get("column", entry["name"]): entry for entry in facts["metric"]}

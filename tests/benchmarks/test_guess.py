@@ -147,6 +147,8 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
 @pytest.mark.parametrize(
     ("csv", "sentence"),
     [
+        ("sep=,\na,b\n1,2\n", r"the first line of .*t\.csv states a separator \(sep=\): delete it"),
+        ("\ufeffSEP=;\na;b;c\n1;2;3\n", r"the first line of .*t\.csv states a separator"),
         ("a;b\n1;2\n", "has one column only, 'a;b': is the separator a comma"),
         ("a;b;loss\n1;0,5;0,7\n", "one column in its first line, and more below: .* commas must separate them"),
         ("# mine\na,b,loss\n1,2,3\n", "one column in its first line, and more below"),
@@ -300,3 +302,48 @@ def test_tables_of_other_people_are_guessed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^unknown direction of valid-cifar10-genius@200 in .*allowed: maximise"):
         read_table(data, tmp_path / "cells.toml")
     assert '"?"' in guess(data).text
+
+
+GRID = [f"{lr},{bs}" for lr in (0.1, 0.01, 0.001, 0.2) for bs in (8, 16, 32)]
+
+
+def test_what_may_number_repetitions_is_doubted_as_a_hyperparameter(guessed: Guessed) -> None:
+    rows = [f"{row},{n},{0.5 + 0.01 * i + n / 100}" for i, row in enumerate(GRID) for n in (1, 2, 3)]
+    for name in ("split", "variant", "x"):
+        text = guessed("\n".join([f"lr,bs,{name},val_acc", *rows]))
+        assert "? 3 values: 1, 2, 3; or does it number repetitions?" in text
+    assert 'repetition = "run"' in guessed("\n".join(["lr,bs,run,val_acc", *rows]))
+    text = guessed("\n".join(["lr,bs,layers,val_acc", *rows]))
+    assert "3 values: 1, 2, 3" in text
+    assert "or does it number" not in text
+
+
+def test_another_score_that_could_be_the_objective_is_named(guessed: Guessed) -> None:
+    rows = [f"{row},{0.5 + 0.01 * i},{0.4 - 0.01 * i},{0.3 + 0.01 * i}" for i, row in enumerate(GRID)]
+    text = guessed("\n".join(["lr,bs,val_acc,val_loss,train_loss", *rows]))
+    assert "# ? the first metric is the objective: or should val_loss be it?" in text
+    assert "or should" not in guessed("\n".join(["lr,bs,val_acc,test_loss,train_loss", *rows]))
+
+
+def test_an_unknown_word_in_the_name_of_a_measurement_is_a_doubt(guessed: Guessed) -> None:
+    rows = [f"{row},{0.5 + 0.01 * i},{10 + i * i}" for i, row in enumerate(GRID)]
+    text = guessed("\n".join(["lr,bs,auc_se,survival_time", *rows]))
+    assert "? more is better, by its name: 1 - value is minimised; or does se change that?" in text
+    assert "? the seconds that an evaluation takes; or something else (survival)?" in text
+    assert "? less is better, by its name: or does survival change that?" in text
+    plain = guessed("\n".join(["lr,bs,val_auc,train_time_s", *rows]))
+    assert not [line for line in plain.splitlines() if "# ?" in line]
+
+
+def test_a_time_that_may_be_better_if_longer_is_doubted(guessed: Guessed) -> None:
+    rows = [f"{row},{0.5 + 0.01 * i},{10 + i * i}" for i, row in enumerate(GRID)]
+    for name in ("time_saved", "runtime_speedup", "time/fps"):
+        assert "? if more is better, which its name does not say" in guessed("\n".join([f"lr,bs,acc,{name}", *rows]))
+
+
+def test_a_file_with_a_row_per_metric_is_refused(guessed: Guessed) -> None:
+    rows = [f"{row},{metric},{0.5 + 0.01 * i}" for i, row in enumerate(GRID) for metric in ("rmse", "rsq")]
+    with pytest.raises(UsageError, match=r"has a row for each metric, named in column \.metric \(rmse, …\)"):
+        guessed("\n".join(["lr,bs,.metric,mean", *rows]))
+    neighbours = [row.replace("rmse", "euclidean").replace("rsq", "cosine") for row in rows]
+    assert 'name = "metric"' in guessed("\n".join(["lr,bs,metric,val_acc", *neighbours]))

@@ -172,6 +172,14 @@ def test_a_fact_that_nobody_would_read_is_refused(name: str) -> None:
     assert "wrong" not in METHODS.names()
 
 
+@pytest.mark.parametrize("name", ["ask", "tell"])
+def test_an_asynchronous_ask_or_tell_is_refused(name: str) -> None:
+    async def asynchronous(*_: object) -> None: ...
+
+    with pytest.raises(UsageError, match=f"{name} of Wrong must be a function, not `async def {name}`"):
+        METHODS.add("wrong", type("Wrong", (RandomSearch,), {name: asynchronous}))
+
+
 def test_facts_in_another_form_are_refused() -> None:
     with pytest.raises(UsageError, match=r"needs of Wrong must be Needs\(…\), not \(\)"):
         METHODS.add("wrong", type("Wrong", (RandomSearch,), {"needs": ()}))

@@ -82,6 +82,10 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ),
         ([], "give a command: list, show, run, status, report"),
         (["run"], "give a --method and a --bench"),
+        (
+            [*RUN, "--method", "methods/a.py"],
+            "unknown method 'methods/a.py' .a file; the name of the method in it is exp",
+        ),
         ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),
         ([*RUN, "--method", "evolution:"], "no option follows the colon of 'evolution:'; write evolution, or"),
         ([*RUN, "--method", "evolution: ,"], "no option follows the colon"),

@@ -14,6 +14,7 @@ import pytest
 import nasbench as front
 from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.session import Session
+from nasbench.methods.random_search import RandomSearch
 from nasbench.results import StoreError
 
 ASKED: dict[str, Any] = {"methods": "random", "benchmarks": "nb201-cifar10", "seeds": 1, "evals": 3}
@@ -64,6 +65,16 @@ def test_a_damaged_file_whose_runs_are_computed_again_is_a_warning(tmp_path: Pat
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.warns(UserWarning, match="is set aside"):
         front.run(**ASKED, store=tmp_path / "s")
+
+
+def test_runs_that_fail_are_a_warning_for_each_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: RandomSearch) -> None:
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr(RandomSearch, "ask", fails)
+    with pytest.warns(UserWarning, match=r"^failed: 3 runs, random .*, seed 0 first: stopped: .*no idea") as told:
+        frame = front.run(**ASKED | {"seeds": 3})
+    assert (len(told), len(frame)) == (1, 3)
 
 
 def test_runs_that_are_missing_at_the_end_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
