@@ -270,7 +270,7 @@ def named(benchmark: Benchmark, metric: str) -> Metric:
     """The metric of a benchmark by its name. Raises UsageError with the allowed names if there is none."""
     chosen = next((m for m in benchmark.metrics if m.name == metric), None)
     if chosen is None:
-        raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics if not m.held_out])
+        raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics if not m.is_test])
     return chosen
 
 
@@ -297,7 +297,7 @@ def objectives(benchmark: Benchmark, names: Sequence[str]) -> tuple[Metric, ...]
 def _objective(benchmark: Benchmark, name: str) -> Metric:
     known = [metric for metric in benchmark.metrics if name in {metric.name, metric.name.partition("@")[0]}]
     metric = known[0] if len(known) == 1 else named(benchmark, name)
-    if metric.held_out:
+    if metric.is_test:
         raise UsageError(
             f"{metric.name} of {benchmark.name} is measured on the test split, which is reported and never selected "
             "on: it cannot be an objective"
@@ -307,7 +307,7 @@ def _objective(benchmark: Benchmark, name: str) -> Metric:
 
 def constrainable(benchmark: Benchmark) -> tuple[str, ...]:
     """Names of the metrics to suggest for constraints: all but the objective and those of a test split."""
-    return tuple(metric.name for metric in benchmark.metrics[1:] if not metric.held_out)
+    return tuple(metric.name for metric in benchmark.metrics[1:] if not metric.is_test)
 
 
 def bounds(benchmark: Benchmark, constraints: Sequence[Constraint]) -> Bounds:
@@ -324,7 +324,7 @@ def bounds(benchmark: Benchmark, constraints: Sequence[Constraint]) -> Bounds:
 
 def _bound(benchmark: Benchmark, constraint: Constraint) -> Bound:
     metric = named(benchmark, constraint.metric)
-    if metric.held_out:
+    if metric.is_test:
         raise UsageError(
             f"{metric.name} of {benchmark.name} is measured on the test split, which is reported and never selected "
             "on: constrain another metric"

@@ -149,7 +149,7 @@ def _check(benchmark: Benchmark, name: str) -> None:
             f"{name} maximises {benchmark.objective.name}, and objectives are minimised: let it return the negative "
             "or the complement"
         )
-    if benchmark.objective.held_out:
+    if benchmark.objective.is_test:
         raise UsageError(
             f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
             "selection cannot be reported as test"

@@ -144,7 +144,7 @@ class Problem:
             objectives: several metrics of the benchmark; by default its own objective.
         """
         objectives = objectives or (benchmark.objective,)
-        told = {metric.name: metric for metric in (*objectives, *benchmark.metrics) if not metric.held_out}
+        told = {metric.name: metric for metric in (*objectives, *benchmark.metrics) if not metric.is_test}
 
         def known(metric: str, configuration: Configuration) -> float:
             if metric not in told:  # also if a third party's benchmark would answer

@@ -257,9 +257,9 @@ def report(
         constrain: use only these constraints.
         label: short names of methods: a mapping, or texts `METHOD=SHORT`.
         protocol: the protocol of the runs, if stores mix budgets or workers.
-        score: what is compared on tables: `unseen` (the incumbent's value in a repetition held back from its run),
+        score: what is compared on tables: `hidden` (the incumbent's value in a repetition hidden from its run),
             `mean` (over all repetitions), `average` (over all that a run has evaluated), or `observed`; by default the
-            suite's, or `unseen`. Of several objectives `share` (the default) or `observed`.
+            suite's, or `hidden`. Of several objectives `share` (the default) or `observed`.
         metric: a stored metric of the incumbent that is compared instead, such as `test-error` or `latency`.
         format: formats of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
         part: parts to add: `importance`, `pareto:METRIC,METRIC`, `saved`, `thinking`.

@@ -400,11 +400,11 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
         benchmark, ends = open_benchmark(p.setup.bench), []
         for seed in range(first, first + reports * case.methods * case.seeds):
             columns = run(p.setup, seed, spec, benchmark, p.bounds).columns
-            unseen, feasible = columns["unseen"], columns["unseen_feasible"]
+            hidden, feasible = columns["hidden"], columns["hidden_feasible"]
             if case.objectives:
                 ends.append(1 - columns["metrics"][-1, p.setup.metrics.index(HYPERVOLUME)])
             else:
-                ends.append(unseen[-1] if len(unseen) and feasible[-1] else np.nan)
+                ends.append(hidden[-1] if len(hidden) and feasible[-1] else np.nan)
         every.append(np.reshape(ends, (reports, case.methods, case.seeds)))
     rng = np.random.default_rng(0)
     for number in range(reports):

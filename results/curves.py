@@ -40,8 +40,8 @@ class Curves:
     methods: tuple[str, ...]
     runs: pd.DataFrame
     """One row per run, in the order of the arrays. Columns: setting, method (their numbers), seed, evaluations,
-    failure, failed_evaluations; held_out (dict: metric of a test split → its value at the run's last incumbent);
-    unseen (whether the last incumbent has an unobserved repetition: 1 or 0, NaN if unknown); rows and feasible_rows
+    failure, failed_evaluations; test_metrics (dict: metric of a test split → its value at the run's last incumbent);
+    hidden (whether the last incumbent has an unobserved repetition: 1 or 0, NaN if unknown); rows and feasible_rows
     (numbers of evaluations, full or partial); refused (number of proposals that were refused at no part of the
     budget); first_feasible and first_seconds (evaluations, the last one perhaps partial, and seconds on the run's
     clock until the first feasible row; infinite if there is none)."""

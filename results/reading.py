@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nasbench.base.errors import StoreError
 from nasbench.base.fronts import Front, losses
 from nasbench.results.curves import Array, Curves
-from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score, values_of
+from nasbench.results.scores import DEFAULT, HIDDEN, OBSERVED, SCORES, Incumbents, Score, values_of
 from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.archive import Archive
@@ -125,8 +125,8 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
                 "evaluations": part.evaluations,
                 "failure": run.failure,
                 "failed_evaluations": run.failed_evaluations,
-                "held_out": part.held_out,
-                "unseen": part.unseen,
+                "test_metrics": part.test_metrics,
+                "hidden": part.hidden,
                 **part.feasibility,
             }
     if not runs:
@@ -156,7 +156,7 @@ def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) 
     setup = fragment.setup
     of_scores = dict.fromkeys(column for score in scores.values() for column in score.columns)
     levels = _OF_LEVELS if fragment.counts_spending else ()
-    metrics = [f"metric.{name}" for name in (*setup.setting.held_out, *setup.objectives)]
+    metrics = [f"metric.{name}" for name in (*setup.setting.test_metrics, *setup.objectives)]
     table = fragment.table([*_COLUMNS, *of_scores, *levels, *metrics])
     columns = {name: _plain(table[name]) for name in table.column_names}
     if union is not None:
@@ -222,8 +222,8 @@ class _Run:
 
     states: _States
     rows: _States
-    held_out: dict[str, float]
-    unseen: float
+    test_metrics: dict[str, float]
+    hidden: float
     evaluations: int
     """Number of evaluations, each the training of a full one; with a budget in seconds, of rows not refused."""
     feasibility: dict[str, float]
@@ -240,23 +240,23 @@ class _Run:
         worth = {name: values[rows] for name, values in worth.items()}
         states = every = _States(worth, columns["feasible"][rows], columns["finished"][rows])
         observed = worth[OBSERVED.name]
-        held_out = {}
-        if setup.setting.held_out and len(observed) and not np.isnan(observed[-1]):
+        test_metrics = {}
+        if setup.setting.test_metrics and len(observed) and not np.isnan(observed[-1]):
             row = incumbents.row[rows][-1]
-            held_out = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.held_out}
-        unseen = math.nan
-        if UNSEEN.name in worth and len(observed) and incumbents.exists[rows][-1]:
-            unseen = float(columns["unseen_feasible"][rows][-1] in (0, 1))  # neither where nothing is held back
+            test_metrics = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.test_metrics}
+        hidden = math.nan
+        if HIDDEN.name in worth and len(observed) and incumbents.exists[rows][-1]:
+            hidden = float(columns["hidden_feasible"][rows][-1] in (0, 1))  # neither where nothing is hidden
         whole = np.arange(1.0, len(observed) + 1)
         spent: Array = np.ceil(columns["spent"][rows]) if "spent" in columns else whole
         refused = int(are_refused(columns["spent"][rows]).sum()) if "spent" in columns else 0
         feasibility = _feasibility(every.feasible, spent, every.finished, refused)
         if setup.evals is None:
-            return cls(states, every, held_out, unseen, len(observed) - refused, feasibility)
+            return cls(states, every, test_metrics, hidden, len(observed) - refused, feasibility)
         if not np.array_equal(spent, whole):  # the last evaluation is partial if its next part exceeds the budget
             ends = np.arange(1, max(spent, default=0.0) + 1)
             states = every.at(np.searchsorted(spent, ends, side="right") - 1)
-        return cls(states, every, held_out, unseen, len(states.finished), feasibility)
+        return cls(states, every, test_metrics, hidden, len(states.finished), feasibility)
 
 
 def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array, refused: int) -> dict[str, float]:

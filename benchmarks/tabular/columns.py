@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.base.errors import UsageError, check_choice, unprintable
-from nasbench.base.metrics import Metric, sounds_held_out
+from nasbench.base.metrics import Metric, sounds_like_test
 from nasbench.benchmarks.tabular.added import Columns, digest_of, names
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
 from nasbench.benchmarks.tabular.specification import METRIC_NAME
@@ -86,7 +86,7 @@ def _metric(name: str, column: str, unit: str, data: Path) -> Metric:
         raise UsageError(f"metric name {name!r} must be a letter, then letters, digits, _, . or -: add a --prefix")
     if why := unprintable(unit):
         raise UsageError(f"a unit is one line of printable text, not {unit!r}: {why}")
-    if sounds_held_out(column) or sounds_held_out(name):
+    if sounds_like_test(column) or sounds_like_test(name):
         raise UsageError(
             f"{column} of {data} sounds like a score on a test split, which no search may see: columns are costs and "
             "properties of networks; scores belong in a separate table (`nasbench import table`)"

@@ -243,7 +243,7 @@ def _space(facts: dict[str, Any], folder: Path) -> FiniteSpace:
 
 def check_objective(table: str, objective: Metric) -> None:
     """Raises UsageError if a metric cannot be the objective of a table."""
-    if objective.held_out:
+    if objective.is_test:
         raise UsageError(
             f"{table} would minimise {objective.name}, which is measured on the test split: a metric used for "
             "selection cannot be reported as test; put another metric first"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from typing import Literal, TypeAlias
 
-from nasbench.base.metrics import sounds_held_out
+from nasbench.base.metrics import sounds_like_test
 from nasbench.benchmarks.tabular.direction import counted, is_rate, is_score, matches
 
 Meaning: TypeAlias = Literal[
@@ -109,6 +109,6 @@ def _by_words(name: str) -> Meaning | None:
 
 def split_of(name: str) -> str | None:
     """The data split that a name contains, as metrics call it; None if it contains none."""
-    if sounds_held_out(name):
+    if sounds_like_test(name):
         return "test"
     return next((split for split, words in _SPLITS.items() if matches(name, words)), None)

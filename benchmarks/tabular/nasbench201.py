@@ -41,7 +41,7 @@ class _Data:
     """The data sets in the official records that make one benchmark."""
 
     trained_on: str
-    held_out: tuple[str, ...]
+    tested_on: tuple[str, ...]
     retrained_on: str = ""
     """The data set on which networks are trained with training and validation data together, for the test error."""
 
@@ -215,7 +215,7 @@ class _Collector:
         self._last = int(trial.get_total_epoch())
         if not 1 <= self._last <= _MOST_EPOCHS:
             raise ValueError(f"{self._last} epochs")
-        self._splits = ["x-valid", "train", *self._data.held_out]
+        self._splits = ["x-valid", "train", *self._data.tested_on]
         size, repetitions = NAS_BENCH_201.space.size, len(_SEEDS)
         metrics = len(self._splits) + 4 + bool(self._data.retrained_on)
         self._values = np.full((size, repetitions, metrics), np.nan)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nasbench.base import textfile
 from nasbench.base.errors import Problems, UsageError, unknown, unprintable
-from nasbench.base.metrics import Metric, sounds_held_out
+from nasbench.base.metrics import Metric, sounds_like_test
 from nasbench.benchmarks.contract import BENCHMARKS, Status
 from nasbench.benchmarks.tabular.frames import groups_of
 from nasbench.benchmarks.tabular.imported import NAME
@@ -171,7 +171,7 @@ def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
         raise UsageError(
             f"metric name {name!r} of {spec} must be a letter, then letters, digits, _, . or -, and may end in @epoch"
         )
-    if split is None and (epoch is not None or sounds_held_out(name) or sounds_held_out(facts.get("column", ""))):
+    if split is None and (epoch is not None or sounds_like_test(name) or sounds_like_test(facts.get("column", ""))):
         raise UsageError(
             f'metric {name} of {spec} is measured on data: its split must say on which (split = "valid"); one whose '
             "name contains test or holdout is reported, and never selected on"

@@ -140,7 +140,7 @@ class SinglePath(Search):
 
         Each layer is normalised by statistics of this path on images that train the weights (section 3.4).
         """
-        path, batches = self.paths.probabilities(genes, self.data.device), self._held_out
+        path, batches = self.paths.probabilities(genes, self.data.device), self._validation
         wrong, loss = torch.zeros((2, len(batches)), device=self.data.device)
         with torch.no_grad(), exact():
             self.network.recalibrate(self._seen, path)
@@ -153,7 +153,7 @@ class SinglePath(Search):
         return Scored(100 * error, mean, genes)
 
     @cached_property
-    def _held_out(self) -> list[LabelledImages]:
+    def _validation(self) -> list[LabelledImages]:
         """The half of the training images on which paths are ranked, in the same batches for all paths."""
         rng = np.random.default_rng([self.seed, 0, 3])
         return list(self.data.batches(_SCORED, None, rng, self._halves[1]))

@@ -48,9 +48,9 @@ class Metric:
     """Seconds that it takes to compute a cheap value, charged on the run's clock each time a method asks for it."""
 
     @property
-    def held_out(self) -> bool:
+    def is_test(self) -> bool:
         """Whether it is measured on a test split (the split is called test or holdout): reported, never selected on."""
-        return self.split is not None and sounds_held_out(self.split)
+        return self.split is not None and sounds_like_test(self.split)
 
     @property
     def log(self) -> bool:
@@ -76,7 +76,7 @@ _SUPERLATIVES = "brigh|cu|exac|fas|fat|flat|grea|hot|la|ligh|nea|quie|shor|smar|
 """Beginnings of English superlatives that end in `test`."""
 
 
-def sounds_held_out(name: str) -> bool:
+def sounds_like_test(name: str) -> bool:
     """Whether a name suggests held-out data: `ori-test`, `AUCTest`, `holdout`; `shortest_path` and `shield` do not."""
     rest = re.sub(f"({_SUPERLATIVES})test|contest|protest|attest|shield|withheld", "", name.lower())
     return any(word in rest for word in ("test", "holdout", "hold-out", "held"))

@@ -301,7 +301,7 @@ def _many_draws_equal_single_ones(benchmark: Benchmark) -> str | None:
 
 
 def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
-    """Otherwise a run could observe the repetition that is held back from it."""
+    """Otherwise a run could observe the repetition that is hidden from it."""
     if not isinstance(benchmark, abilities.KnowsRepetitions):
         return "it stores no repetitions"
     fidelity = benchmark.fidelity

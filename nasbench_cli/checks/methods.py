@@ -98,7 +98,7 @@ class Trial:
     def evaluated(self, proposal: Proposal, number: int, bounds: Bounds = NO_BOUNDS) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
         evaluation = score(self.benchmark, proposal, number, bounds)
-        told = [metric.name for metric in self.benchmark.metrics if not metric.held_out]
+        told = [metric.name for metric in self.benchmark.metrics if not metric.is_test]
         evaluation = evaluation._replace(metrics={name: evaluation.metrics.get(name, math.nan) for name in told})
         feasible = is_feasible(evaluation, bounds)
         return Observation(proposal.configuration, evaluation, feasible, proposal.level, number)
@@ -139,7 +139,7 @@ class _TrialSearch:
             self.asked.append(proposal)
         proposal, number = self._pending.pop(len(self.asked) % workers)
         if fails(len(self.asked)):
-            nothing = {m.name: math.nan for m in self._trial.benchmark.metrics if not m.held_out}
+            nothing = {m.name: math.nan for m in self._trial.benchmark.metrics if not m.is_test}
             failure = Evaluation(nothing, 1.0, "failed", "made to fail")
             observation = Observation(proposal.configuration, failure, False, proposal.level, number)
         else:
@@ -229,7 +229,7 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
     def check(trial: Trial) -> str | None:
         constrained = pose(trial.benchmark)
         told = None if constrained else f"{trial.benchmark.name} has no cheap metric to constrain"
-        two = tuple(metric for metric in trial.benchmark.metrics if not metric.held_out)[:2]
+        two = tuple(metric for metric in trial.benchmark.metrics if not metric.is_test)[:2]
         several = [two] if trial.spec.method.needs.several and len(two) == 2 else []
         for (bounds, fails), objectives in itertools.product(constrained, [(), *several]):
             try:

@@ -58,13 +58,13 @@ def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: Bounds 
 
 def _learnt(benchmark: Benchmark) -> Bounds:
     """An interval of a metric that is known only after an evaluation, if possible not the objective; empty for none."""
-    metrics = [metric for metric in benchmark.metrics if not metric.cheap and not metric.held_out]
+    metrics = [metric for metric in benchmark.metrics if not metric.cheap and not metric.is_test]
     return _window(benchmark, (metrics[1:] or metrics)[0]) if metrics else NO_BOUNDS
 
 
 def _known(benchmark: Benchmark) -> Bounds:
     """An interval of a metric that is known beforehand; empty if there is no such metric."""
-    metrics = [metric for metric in benchmark.metrics if metric.cheap and not metric.held_out]
+    metrics = [metric for metric in benchmark.metrics if metric.cheap and not metric.is_test]
     return _window(benchmark, metrics[0]) if metrics else NO_BOUNDS
 
 

@@ -46,10 +46,10 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--score",
     type=click.Choice(scores()),
-    help="What is compared: on tables the incumbent's value in a repetition held back from its run (unseen), its mean "
+    help="What is compared: on tables the incumbent's value in a repetition hidden from its run (hidden), its mean "
     "over all repetitions (mean), or its observed value; of several objectives the share of the attainable "
     "hypervolume (share); where searches are looked up, the average of what they draw (average).  [default: the "
-    "suite's, or unseen; share for several objectives]",
+    "suite's, or hidden; share for several objectives]",
 )
 @click.option(
     "--metric",

@@ -89,7 +89,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
     metrics = [("metric", "unit", "direction", "split", "epoch", "")]
     for metric in benchmark.metrics:
         role = "objective" if metric is benchmark.objective else "cheap" if metric.cheap else ""
-        role = "reported only" if metric.held_out else role
+        role = "reported only" if metric.is_test else role
         role = f"{role}, selected and reported on the same split".lstrip(", ") if metric.split == ONLY else role
         split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
@@ -126,7 +126,7 @@ def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
     best_mean = f"{np.nanmin(benchmark.means(0)):.7g} {objective.unit}".rstrip()
     rows = [("quantile", *(f"@{q}" for q in _QUANTILES), "smallest", "largest")]
     for column, metric in enumerate(benchmark.metrics):
-        if metric.held_out:
+        if metric.is_test:
             continue  # it can be neither constrained nor minimised
         values = [*(benchmark.quantile(metric.name, q) for q in _QUANTILES), *benchmark.extremes(column)]
         rows.append((metric.name, *(f"{value:.7g}" for value in values)))

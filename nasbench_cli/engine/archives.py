@@ -148,7 +148,7 @@ def _check_results(archive: Archive, stores: Sequence[Store]) -> None:
 def _results(fragment: Fragment) -> dict[int, list[NDArray[np.float64]]]:
     """The incumbents of each run by its seed, and the scores that repetitions gave them; nothing if it is damaged."""
     try:
-        table = fragment.table(["incumbent", "unseen"])
+        table = fragment.table(["incumbent", "hidden"])
     except Torn:
         return {}  # the report sets it aside
     return {run.seed: [table[name].to_numpy()[span] for name in table.column_names] for run, span in fragment.spans()}

@@ -14,7 +14,7 @@ from nasbench.benchmarks.abilities import KnowsMeans
 from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import row_of
-from nasbench.cli.engine.held_back import UNKNOWN, HeldBack
+from nasbench.cli.engine.hidden_repetition import UNKNOWN, HiddenRepetition
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.workers import PendingEvaluation
 
@@ -37,13 +37,13 @@ def columns_of(
     benchmark: Benchmark,
     bounds: Bounds,
     objectives: tuple[Metric, ...],
-    held_back: HeldBack | None,
+    hidden: HiddenRepetition | None,
 ) -> dict[str, Array]:
     """The columns of a trajectory (`results.Row`) in the order in which the method was told.
 
     Args:
         objectives: the metrics to optimise.
-        held_back: scores incumbents; None if no repetition is held back from the run.
+        hidden: scores incumbents; None if no repetition is hidden from the run.
     """
     pending = [each.pending for each in done]
     evaluations = [each.evaluation for each in done]
@@ -54,7 +54,7 @@ def columns_of(
     level = np.array([each.level.work for each in pending], np.int64)
     incumbent, is_new = incumbents(metrics[:, 0], feasible, level)
     means, by_means = _means(benchmark, configurations, bounds)
-    unseen, unseen_feasible = _unseen(configurations, is_new, held_back)
+    worth, worth_feasible = _hidden_worth(configurations, is_new, hidden)
     several = len(objectives) > 1
     columns: dict[str, Array] = {
         "evaluation": np.arange(1, len(done) + 1),
@@ -75,8 +75,8 @@ def columns_of(
         "level": level,
         "cost": np.array([e.cost for e in evaluations], float),
         "spent": np.cumsum([each.added for each in pending]) / benchmark.highest.work,
-        "unseen": unseen,
-        "unseen_feasible": unseen_feasible,
+        "hidden": worth,
+        "hidden_feasible": worth_feasible,
     }
     return with_shares(columns, means, benchmark, objectives, bounds) if several else columns
 
@@ -88,7 +88,7 @@ def with_end(columns: dict[str, Array], clock: float, failure: str) -> dict[str,
         clock: seconds on the run's clock.
         failure: the reason.
     """
-    last = {name: columns[name][-1:] for name in ("incumbent", "unseen", "unseen_feasible")}
+    last = {name: columns[name][-1:] for name in ("incumbent", "hidden", "hidden_feasible")}
     known = {name: values[0] for name, values in last.items() if len(values)}
     known |= {"evaluation": len(columns["evaluation"]) + 1, "started": clock, "finished": clock, "thinking": 0.0}
     known |= {"worker": 0, "trial": 0, "level": 1, "feasible": False, "status": "failed", "reason": failure}
@@ -133,10 +133,12 @@ def _means(benchmark: Benchmark, configurations: Sequence[Configuration], bounds
     return means, (np.isfinite(means[:, 0]) & bounds.satisfied(means, benchmark.places)).astype(object)
 
 
-def _unseen(configurations: Sequence[Configuration], is_new: Array, held_back: HeldBack | None) -> tuple[Array, Array]:
-    """What the incumbent after each row is worth by the repetition held back: objectives and feasibilities."""
+def _hidden_worth(
+    configurations: Sequence[Configuration], is_new: Array, hidden: HiddenRepetition | None
+) -> tuple[Array, Array]:
+    """What the incumbent after each row is worth by the hidden repetition: objectives and feasibilities."""
     worth = [UNKNOWN]
-    if held_back is not None:
-        worth += [held_back.worth(configurations[i]) for i in np.flatnonzero(is_new).tolist()]
-    number = np.cumsum(is_new) if held_back is not None else np.zeros(len(is_new), np.int64)
+    if hidden is not None:
+        worth += [hidden.worth(configurations[i]) for i in np.flatnonzero(is_new).tolist()]
+    number = np.cumsum(is_new) if hidden is not None else np.zeros(len(is_new), np.int64)
     return np.array([value for value, _ in worth])[number], np.array([is_fine for _, is_fine in worth], object)[number]

@@ -23,7 +23,7 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
 from nasbench.cli.engine.columns import Done, columns_of, with_end
 from nasbench.cli.engine.evaluations import refusals, refused, refusing, row_of, with_objectives
-from nasbench.cli.engine.held_back import HeldBack
+from nasbench.cli.engine.hidden_repetition import HiddenRepetition, hides_one
 from nasbench.cli.engine.watch import asking
 from nasbench.cli.engine.workers import (
     EvaluationSeeds,
@@ -107,9 +107,11 @@ def _searched(
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
     rng, seeds = _streams(setup, seed)
     objectives = abilities.objectives(benchmark, setup.objectives)
-    held_back = HeldBack(benchmark, bounds, seeds.held_back) if setup.held_back else None
+    hidden = (
+        HiddenRepetition(benchmark, bounds, seeds.hidden) if hides_one(benchmark) and not setup.objectives else None
+    )
     workers = SimulatedWorkers(benchmark) if journal is None else LiveWorkers(benchmark, journal, bounds, objectives)
-    search = _Search(setup, benchmark, bounds, objectives, workers, seeds, held_back)
+    search = _Search(setup, benchmark, bounds, objectives, workers, seeds, hidden)
     failure = ""
     log: tuple[Logged, ...] = ()
     try:
@@ -126,7 +128,7 @@ def _searched(
     except MethodFailed as error:
         failure = failure or str(error)
     workers.close()
-    columns = columns_of(search.done, benchmark, bounds, objectives, held_back)
+    columns = columns_of(search.done, benchmark, bounds, objectives, hidden)
     return with_end(columns, search.clock.now(), failure) if failure else columns, failure, log
 
 
@@ -209,12 +211,12 @@ class _Search:
         objectives: tuple[Metric, ...],
         workers: Workers,
         seeds: EvaluationSeeds,
-        held_back: HeldBack | None,
+        hidden: HiddenRepetition | None,
     ) -> None:
         self.done: list[Done] = []
         self.clock = _Clock(workers, setup.charge_thinking)
         self._budget = _Budget(setup, benchmark.highest.work)
-        self._benchmark, self._workers, self._seeds, self._held_back = benchmark, workers, seeds, held_back
+        self._benchmark, self._workers, self._seeds, self._hidden = benchmark, workers, seeds, hidden
         self._objectives, self._highest = objectives, benchmark.highest
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
         self._refused_by = NO_BOUNDS if setup.train_infeasible else refusing(benchmark, bounds)
@@ -296,7 +298,7 @@ class _Search:
     def _seed(self, configuration: Configuration, number: int) -> int:
         """The seed of a new training: that of its number, or one that draws no hidden repetition."""
         seed = self._seeds[number]
-        return seed if self._held_back is None else self._held_back.draw(configuration, seed)
+        return seed if self._hidden is None else self._hidden.draw(configuration, seed)
 
     def _read(self, asked: Configuration | Proposal) -> tuple[Configuration, Level, int, _Trial | None]:
         """What is asked for: configuration, level, number of the training, and the training that it continues.

@@ -24,7 +24,6 @@ from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.evaluations import refusing
-from nasbench.cli.engine.held_back import holds_back
 from nasbench.cli.engine.long_searches import beginning, too_long
 from nasbench.cli.engine.loop import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
@@ -295,7 +294,7 @@ def _setting(benchmark: Benchmark, bounds: Bounds, objectives: tuple[Metric, ...
         score_oracle=oracle.best_mean if oracle and math.isfinite(oracle.best_mean) else None,
         score_worst=oracle.worst_mean if oracle and math.isfinite(oracle.worst_mean) else None,
         noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
-        held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
+        test_metrics=tuple(metric.name for metric in benchmark.metrics if metric.is_test),
         maximised=tuple(metric.name for metric in benchmark.metrics if not metric.minimize),
         reference=benchmark.reference,
         highest=benchmark.highest.work,
@@ -317,7 +316,7 @@ def _of_several(setting: Setting, benchmark: Benchmark, bounds: Bounds, objectiv
         score_worst=1.0,
         median=1.0 - known.median if known else None,
         noise=None,
-        held_out=(),  # there is no single incumbent whose test metrics could be reported
+        test_metrics=(),  # there is no single incumbent whose test metrics could be reported
         scales=tuple(metric.scale for metric in objectives),
         front=tuple(map(tuple, known.values.tolist())) if known else (),
     )
@@ -350,5 +349,4 @@ def _setup(
         initial=spec.initial,
         tuned_on=spec.tuned_on,
         objectives=tuple(metric.name for metric in objectives) if several else (),
-        held_back=not several and holds_back(benchmark),
     )

@@ -249,13 +249,13 @@ class Diverged(Exception):
 class EvaluationSeeds:
     """The seed of every evaluation of a run: a function of (run seed, number of the ask) only, in [0, 2**63)."""
 
-    held_back: int
-    """A number of the run that decides which repetitions are held back from it."""
+    hidden: int
+    """A number of the run that decides which repetitions are hidden from it."""
 
     def __init__(self, sequence: np.random.SeedSequence) -> None:
         self._stream = np.random.Philox(sequence)
         self._known: list[int] = []
-        self.held_back = int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
+        self.hidden = int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
 
     def __getitem__(self, ask: int) -> int:
         while ask >= len(self._known):

@@ -106,12 +106,12 @@ def _bare(benchmark: ImageBenchmark, configuration: Configuration, epochs: int, 
     data, size = benchmark.resident(), benchmark.batch
     network = training.channels_last(benchmark.networks.network(configuration)).to(data.device)
     loop = Bare(network, data.batches(size, None, np.random.default_rng(0)))
-    held_out = {split: list(data.plain(split)) for split in ("val", "test")}
+    images = {split: list(data.plain(split)) for split in ("val", "test")}
     begin = perf_counter()
     for epoch in range(epochs):
         loop.epoch()
         for split in ["val", *(["val", "test"] if epoch + 1 == epochs else [])] if passes else []:
-            training.outputs_of(network, held_out[split])
+            training.outputs_of(network, images[split])
     training.wait(data.device)
     return (perf_counter() - begin) / epochs
 

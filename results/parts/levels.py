@@ -138,7 +138,7 @@ def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[
         if searches.empty or name not in paper["progressive"] or facts["family"] not in paper["benchmarks"]:
             continue
         known, title = paper["progressive"][name], paper["benchmarks"][facts["family"]]
-        tested = pd.DataFrame([metrics for metrics in curves.runs["held_out"].iloc[runs] if metrics])
+        tested = pd.DataFrame([metrics for metrics in curves.runs["test_metrics"].iloc[runs] if metrics])
         errors = [c for c in tested.columns if c.startswith("test-error@")]
         accuracy = 100 - tested[errors[0]].to_numpy(float) if errors else np.array([np.nan])
         rows.append(

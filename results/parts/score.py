@@ -1,4 +1,4 @@
-"""The scores compared: ranks by each score, verdicts that change, and runs with a repetition held back."""
+"""The scores compared: ranks by each score, verdicts that change, and runs with a hidden repetition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nasbench.base.numbers import count, fixed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.rows import marked
-from nasbench.results.scores import OBSERVED, UNSEEN
+from nasbench.results.scores import HIDDEN, OBSERVED
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.summaries import luck
 
@@ -88,21 +88,21 @@ def verdicts(comparison: Comparison) -> Table | None:
 def left(comparison: Comparison) -> Table | None:
     """Share of the runs with unobserved repetitions of their last incumbent; None if unknown for all runs."""
     curves = comparison.curves
-    if UNSEEN.name not in curves.worth:
+    if HIDDEN.name not in curves.worth:
         return None
-    known = curves.runs.dropna(subset=["unseen"])
+    known = curves.runs.dropna(subset=["hidden"])
     benches = curves.settings["bench"].to_numpy()[known["setting"]]
-    data = known.groupby(benches)["unseen"].agg(["mean", "size"]).reset_index()
-    data.columns = pd.Index(["benchmark", "unseen", "runs"])
+    data = known.groupby(benches)["hidden"].agg(["mean", "size"]).reset_index()
+    data.columns = pd.Index(["benchmark", "hidden", "runs"])
     shown = pd.DataFrame({"benchmark": data["benchmark"]}).assign(
-        **{"unseen %": (100 * data["unseen"]).map(lambda v: fixed(v, 1)), "runs": data["runs"].astype(str)}
+        **{"hidden %": (100 * data["hidden"]).map(lambda v: fixed(v, 1)), "runs": data["runs"].astype(str)}
     )
     note = (
         "Share of the runs with an incumbent that is scored by a repetition which the run has not observed. The others "
         "count with the only repetition that there is, by which they were chosen, or with a model's prediction, which "
         "has no noise. (Older runs could observe all.)"
     )
-    return Table("score-left", "Runs whose incumbent has an unseen repetition", note, data, shown)
+    return Table("score-left", "Runs whose incumbent has a hidden repetition", note, data, shown)
 
 
 def _changed(comparison: Comparison) -> list[tuple[int, int]]:

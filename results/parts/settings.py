@@ -324,4 +324,4 @@ def _explained(curves: Curves) -> Table:
         "deviation between the repetitions of one good configuration; feasible: share of the table's rows; - where "
         "there is no table."
     )
-    return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown, place="files")
+    return Table("settings", "Settings", note, settings.drop(columns=["bounds", "test_metrics"]), shown, place="files")

@@ -26,7 +26,7 @@ from nasbench.results.report.files import refuse_inside, refuse_other, refuse_st
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import of_stores, warnings_of
-from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, OBSERVED, SHARE, UNSEEN, Score, score_of
+from nasbench.results.scores import AVERAGE, DEFAULT, HIDDEN, MEAN, OBSERVED, SHARE, Score, score_of
 from nasbench.results.scores.metric import of_metric
 from nasbench.results.scores.observed import ObservedShare
 from nasbench.results.selection import EVERYTHING, check_versions, labelled
@@ -185,7 +185,7 @@ def _score(chosen: Sequence[tuple[Store, Fragment]], request: Request, display: 
             raise StoreError("runs with several objectives have no single incumbent; allowed: --score share, observed")
         return of_metric(request.metric, [f.setup for _, f in chosen])
     score = score_of(request.score or display.get("score") or (SHARE if several else DEFAULT).name)
-    if several and score in {UNSEEN, MEAN, AVERAGE}:
+    if several and score in {HIDDEN, MEAN, AVERAGE}:
         raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
     if not several and score is SHARE:
         raise StoreError("the score 'share' is one of several objectives, and these runs have one")

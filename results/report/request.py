@@ -29,7 +29,7 @@ class Request:
     """The protocol of the runs, if the stores mix budgets or numbers of workers."""
     formats: tuple[Format, ...] = ("html", "csv", "latex", "svg")
     score: str | None = None
-    """Name of the score by which incumbents are compared; by default the last suite's, or else `unseen`, or with
+    """Name of the score by which incumbents are compared; by default the last suite's, or else `hidden`, or with
     several objectives `share`."""
     metric: str | None = None
     """Name of a stored metric by which incumbents are compared instead of a score."""

@@ -162,10 +162,14 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame, record: RunRecord) -> Itera
         f"({100 * len(feasible) / record.evaluations:.0f} %), "
         f"the first at evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
     ]
-    others = [c for c in rows.columns if c.startswith("metric.") and c.removeprefix("metric.") not in setting.held_out]
+    others = [
+        c for c in rows.columns if c.startswith("metric.") and c.removeprefix("metric.") not in setting.test_metrics
+    ]
     known = [f"{c.removeprefix('metric.')} {best[c]:,.5g}" for c in others if c != f"metric.{setting.objective}"]
     lines += [f"There: {', '.join(known)}"] if known else []
-    lines += [f"{name} there (test split, reported only): {best[f'metric.{name}']:.7g}" for name in setting.held_out]
+    lines += [
+        f"{name} there (test split, reported only): {best[f'metric.{name}']:.7g}" for name in setting.test_metrics
+    ]
     yield "\n".join(lines)
 
 

@@ -8,32 +8,32 @@ from nasbench.base.errors import StoreError
 from nasbench.base.foreign import errors_named
 from nasbench.base.registry import entry_names, entry_point
 from nasbench.results.scores.average import Average
+from nasbench.results.scores.hidden import HiddenScore
 from nasbench.results.scores.mean import MeanScore
 from nasbench.results.scores.observed import Observed
 from nasbench.results.scores.score import Array, Incumbents, Score
 from nasbench.results.scores.share import Share
-from nasbench.results.scores.unseen import Unseen
 
-UNSEEN, MEAN, SHARE, OBSERVED = Unseen(), MeanScore(), Share(), Observed()
-SCORES: tuple[Score, ...] = (UNSEEN, MEAN, SHARE, OBSERVED)
+HIDDEN, MEAN, SHARE, OBSERVED = HiddenScore(), MeanScore(), Share(), Observed()
+SCORES: tuple[Score, ...] = (HIDDEN, MEAN, SHARE, OBSERVED)
 """The scores of an incumbent; every report computes those that its runs have. `SHARE` is for several objectives,
-`UNSEEN` and `MEAN` are for one."""
+`HIDDEN` and `MEAN` are for one."""
 
 AVERAGE = Average()
 _BUILT_IN = (*SCORES, AVERAGE)
 
-DEFAULT: Score = UNSEEN
+DEFAULT: Score = HIDDEN
 
 _GROUP = "nasbench.scores"
 
 __all__ = [
     "AVERAGE",
     "DEFAULT",
+    "HIDDEN",
     "MEAN",
     "OBSERVED",
     "SCORES",
     "SHARE",
-    "UNSEEN",
     "Incumbents",
     "Score",
     "names",

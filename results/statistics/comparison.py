@@ -109,7 +109,7 @@ class Comparison:
         return settings["family"].where(~is_in_several, settings["family"] + " in " + settings["space"])
 
     @cached_property
-    def by_exposure(self) -> dict[str, Verdicts]:
+    def by_scope(self) -> dict[str, Verdicts]:
         """Where defaults of methods were chosen, where none were, and on sealed spaces: estimates without p."""
         inside = self.curves.in_sample(range(len(self.methods)))
         sealed = self.curves.settings["sealed"].to_numpy(bool)

@@ -109,13 +109,13 @@ def feasibility(curves: Curves) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, "failed_evaluations", "failed_runs"])
 
 
-def held_out(curves: Curves) -> pd.DataFrame:
+def test_metrics(curves: Curves) -> pd.DataFrame:
     """Metrics of test splits at each run's last incumbent, which was selected by the objective alone.
 
     Columns: setting, method, metric, runs (with a feasible incumbent), q1, median, q3, mean. Empty if no benchmark has
     such a metric.
     """
-    rows, tested = [], curves.runs["held_out"].to_numpy()
+    rows, tested = [], curves.runs["test_metrics"].to_numpy()
     for (setting, method), runs in curves.groups.items():
         facts = tested[runs]
         for metric in dict.fromkeys(name for tests in facts for name in tests):

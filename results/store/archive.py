@@ -210,7 +210,7 @@ class Archive(Store):
         ):
             raise ValueError("their numbers differ")
         found: dict[str, Any] = {name: np.repeat(steps[name][own], repeats) for name in names if name not in made}
-        for name in ("score_feasible", "unseen_feasible"):
+        for name in ("score_feasible", "hidden_feasible"):
             if name in found:
                 found[name] = pa.array(found[name] == 1, pa.bool_(), mask=found[name] < 0)
         if "level" in made:  # everything was trained to the end

@@ -37,8 +37,8 @@ from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Trajectory, to_table
 
 _MOMENT = (2026, 1, 1, 0, 0, 0)  # of every member, so that equal contents are equal bytes
-_KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_feasible")
-_CHANGES = ("incumbent", "unseen", "unseen_feasible")
+_KEPT = ("incumbent", "finished", "score", "score_feasible", "hidden", "hidden_feasible")
+_CHANGES = ("incumbent", "hidden", "hidden_feasible")
 
 
 def pack(store: Store, path: Path) -> int:
@@ -96,8 +96,8 @@ def _rows_of(fragments: Iterable[Fragment]) -> tuple[list[Columns], list[bytes]]
     """The kept rows of every run, and a bit for each of its rows. Raises Torn as `Fragment.table` does."""
     parts, bits = list[Columns](), list[bytes]()
     for f in fragments:
-        held_out = [f"metric.{name}" for name in f.setup.setting.held_out]
-        table = f.table([*_KEPT, FEASIBLE, *OF_LEVELS, *held_out])
+        test_metrics = [f"metric.{name}" for name in f.setup.setting.test_metrics]
+        table = f.table([*_KEPT, FEASIBLE, *OF_LEVELS, *test_metrics])
         columns = {name: _plain(table[name]) for name in table.column_names}
         if (columns["level"] == f.setup.setting.highest).all() and not any(run.refused for run in f.runs):
             del columns["level"], columns["spent"]
@@ -171,7 +171,7 @@ def _parquet(table: pa.Table) -> bytes:
 
 def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
     """Whether a run that was computed again has the rows that an archive keeps of it, bit for bit, and its failures."""
-    names = [*_KEPT, FEASIBLE, *OF_LEVELS, *(f"metric.{name}" for name in fragment.setup.setting.held_out)]
+    names = [*_KEPT, FEASIBLE, *OF_LEVELS, *(f"metric.{name}" for name in fragment.setup.setting.test_metrics)]
     place = fragment.seeds.index(found.seed)
     stated, made = fragment.runs[place], record(found)
     if (bool(stated.failure), stated.failed_evaluations) != (bool(made.failure), made.failed_evaluations):

@@ -71,12 +71,12 @@ class Row(NamedTuple):
     """Seconds of this evaluation; for a continued training, of the additional part only."""
     spent: float = math.nan
     """Training used by the run so far, this row included, in full evaluations; a refused one uses none."""
-    unseen: float = math.nan
-    """Objective of the incumbent in the repetition that is held back from the run (`Setup.held_back`). NaN if there is
-    no incumbent, if its training fails, and where none is held back."""
-    unseen_feasible: bool | None = None
+    hidden: float = math.nan
+    """Objective of the incumbent in the repetition that is hidden from the run . NaN if there is
+    no incumbent, if its training fails, and where none is hidden."""
+    hidden_feasible: bool | None = None
     """Whether the incumbent satisfies the constraints by the same repetitions; False if that training fails, None if
-    `unseen` is NaN for another reason."""
+    `hidden` is NaN for another reason."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Setting:
     """Best mean of all configurations that are feasible by their means; None if unknown."""
     score_worst: float | None = None
     """Worst mean of all configurations that are feasible by their means; None if unknown."""
-    held_out: tuple[str, ...] = ()
+    test_metrics: tuple[str, ...] = ()
     """Metrics of a test split: reported at the incumbent, never selected on."""
     reference: bool = False
     """Whether the benchmark is a single network, listed separately for orientation."""
@@ -213,8 +213,6 @@ class Setup:
     """Whether live configurations are trained that violate a constraint known before training."""
     objectives: tuple[str, ...] = ()
     """Names of the metrics to optimise, if there are several; empty for the benchmark's own objective."""
-    held_back: bool = False
-    """Whether one repetition of each configuration of a table is held back from the run, to score incumbents by."""
 
     @property
     def title(self) -> str:
@@ -239,7 +237,7 @@ class Setup:
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this setup."""
-        consequences = {"setting", "metrics", "initial", "tuned_on", "held_back"}  # of the others
+        consequences = {"setting", "metrics", "initial", "tuned_on"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         facts["schema"] = SCHEMA_VERSION
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
@@ -271,7 +269,7 @@ class Setup:
     def from_json(cls, facts: dict[str, Any]) -> Setup:
         """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
         known = facts["setting"]
-        lists = {name: tuple(known[name]) for name in ("bounds", "held_out", "maximised")}
+        lists = {name: tuple(known[name]) for name in ("bounds", "test_metrics", "maximised")}
         front, scales = tuple(map(tuple, known["front"])), tuple(Scale(*scale) for scale in known["scales"])
         setting = Setting(**known | lists | {"front": front, "scales": scales})
         parameters = tuple((name, value) for name, value in facts["parameters"])

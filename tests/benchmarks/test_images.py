@@ -152,8 +152,8 @@ def test_names_and_identities_tell_what_differs() -> None:
     assert [benchmark.name for benchmark in found[: len(names)]] == names
     assert len({f.checksum for f in found}) == len(found)
     assert "test-error-optimistic@9" in [m.name for m in found[5].metrics]
-    assert all(not m.held_out for f in found for m in f.metrics if not m.name.startswith("test-"))
-    assert all(m.held_out for f in found for m in f.metrics if m.name.startswith("test-"))
+    assert all(not m.is_test for f in found for m in f.metrics if not m.name.startswith("test-"))
+    assert all(m.is_test for f in found for m in f.metrics if m.name.startswith("test-"))
 
 
 def test_a_recipe_may_bound_the_training_images() -> None:

@@ -256,7 +256,7 @@ def test_a_table_is_the_whole_grid_of_its_learner(name: str) -> None:
     live = LearnerBenchmark(learner, which)
     assert table.space.describe() == live.space.describe()
     assert [m.name for m in table.metrics] == [m.name for m in live.metrics]
-    assert [m.held_out for m in table.metrics] == [False, True, False, False, False]
+    assert [m.is_test for m in table.metrics] == [False, True, False, False, False]
     assert table.cost_column == 2
     assert table.values.shape == (table.space.size, 5, 5)
     assert np.isfinite(table.values).all()

@@ -314,7 +314,7 @@ def one_split() -> pd.DataFrame:
 
 def test_a_table_with_one_split_may_be_minimised_on_it(table: Import) -> None:
     ours = table(one_split(), ONLY)
-    assert (ours.objective.name, ours.objective.split, ours.objective.held_out) == ("only-error", "only", False)
+    assert (ours.objective.name, ours.objective.split, ours.objective.is_test) == ("only-error", "only", False)
     assert ours.oracle(()).best == 1
     with pytest.raises(UsageError, match="a metric used for selection cannot be reported as test"):
         table(one_split(), ONLY.replace("only", "test"))

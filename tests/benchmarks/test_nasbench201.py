@@ -79,7 +79,7 @@ def test_the_benchmark_gains_test_metrics_and_fidelities(api: ModuleType, file: 
         save(table)
     full = open_table("nb201-cifar10")
     assert full.checksum != embedded.checksum
-    assert [m.name for m in full.metrics if m.held_out] == ["ori-test-error@200", "retrained-test-error@200"]
+    assert [m.name for m in full.metrics if m.is_test] == ["ori-test-error@200", "retrained-test-error@200"]
     reader = api.NASBench201API(miniature(api, CELLS), verbose=False)
     for epochs in (1, 12, 200):
         short = full.at(epochs)

@@ -91,7 +91,7 @@ def test_oracles_and_quantiles_are_those_of_a_plain_reading(data: str) -> None:
 
 def test_test_errors_are_reported_and_never_selected_on() -> None:
     ours = table("cora")
-    assert [m.name for m in ours.metrics if m.held_out] == ["test-error"]
+    assert [m.name for m in ours.metrics if m.is_test] == ["test-error"]
     with pytest.raises(UsageError, match="never selected"):
         abilities.bounds(ours, parse_constraints(["test-error<=20"]))
 

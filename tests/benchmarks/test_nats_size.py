@@ -87,7 +87,7 @@ def test_every_number_of_the_file_is_in_the_tables(tmp_path: Path) -> None:
                 assert tuple(evaluation.metrics.values()) == pytest.approx(tuple(expected), rel=1e-6)
                 assert evaluation.cost == pytest.approx(expected[2])
         assert ours.evaluate((7, 7, 7, 7, 7), 0).status == "failed"  # not in this file
-    assert [m.name for m in open_table("nats-size-cifar10").metrics if m.held_out] == ["ori-test-error@90"]
+    assert [m.name for m in open_table("nats-size-cifar10").metrics if m.is_test] == ["ori-test-error@90"]
 
 
 class Foreign:

@@ -134,8 +134,8 @@ def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
 
 def test_a_feature_that_is_constant_in_training_is_not_blown_up(houses: Path) -> None:
     frame = pd.read_csv(houses).assign(a=0.1)
-    held_out = int(np.random.default_rng(0).permutation(300)[200])  # of the validation split
-    frame.loc[held_out, "a"] = 0.2
+    test_metrics = int(np.random.default_rng(0).permutation(300)[200])  # of the validation split
+    frame.loc[test_metrics, "a"] = 0.2
     frame.to_csv(houses, index=False)
     splits = read(houses, "price").splits
     assert np.abs(splits["train"].features[:, 0]).max() < 1e-12

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.base.metrics import sounds_held_out
+from nasbench.base.metrics import sounds_like_test
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.user_table import read_table
@@ -159,7 +159,7 @@ def test_the_import_says_what_is_left_out(
         "Test",
         "x_holdout",
         "hold-out",
-        "held-out",
+        "test-metrics",
         "HELD_OUT",
         "test-error@9",
         "valTest",
@@ -168,7 +168,7 @@ def test_the_import_says_what_is_left_out(
     ],
 )
 def test_names_of_held_out_data_are_noticed(name: str) -> None:
-    assert sounds_held_out(name)
+    assert sounds_like_test(name)
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_names_of_held_out_data_are_noticed(name: str) -> None:
     ],
 )
 def test_other_words_that_contain_such_letters_are_not(name: str) -> None:
-    assert not sounds_held_out(name)
+    assert not sounds_like_test(name)

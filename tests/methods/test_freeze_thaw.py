@@ -215,7 +215,7 @@ def test_where_nothing_can_be_continued_all_are_trained_to_the_end() -> None:
 
 
 def test_freeze_thaw_is_better_than_random_and_survives_without_curves() -> None:
-    class Unseen(toys.Watched):
+    class Hidden(toys.Watched):
         def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
             return super().measure(configuration, seed, upto, state)._replace(curve=None)
 
@@ -225,7 +225,7 @@ def test_freeze_thaw_is_better_than_random_and_survives_without_curves() -> None
 
     random = mean("random", toys.Watched())
     assert mean("freeze-thaw", toys.Watched()) < random
-    assert mean("freeze-thaw", Unseen()) < random
+    assert mean("freeze-thaw", Hidden()) < random
 
 
 def test_what_a_new_training_is_worth_the_last_200_beginnings_say() -> None:

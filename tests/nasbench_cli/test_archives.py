@@ -31,8 +31,8 @@ def test_rows_are_kept_where_an_incumbent_or_its_score_changes_and_at_the_end() 
     nan = np.nan
     columns = {
         "incumbent": np.array([nan, nan, 3.0, 3.0, 3.0, 2.0, 2.0]),
-        "unseen": np.array([nan, nan, 5.0, 5.0, nan, 1.0, 1.0]),
-        "unseen_feasible": np.array([-1, -1, 1, 1, -1, 1, 1]),
+        "hidden": np.array([nan, nan, 5.0, 5.0, nan, 1.0, 1.0]),
+        "hidden_feasible": np.array([-1, -1, 1, 1, -1, 1, 1]),
     }
     assert kept_rows(columns)["row"].tolist() == [0, 2, 4, 5, 6]
     assert kept_rows(columns | {"incumbent": np.array([nan, nan, 3.0, 3.0, 3.0, 3.0, 3.0])}, stopped=True)[

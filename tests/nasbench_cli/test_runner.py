@@ -247,7 +247,7 @@ def test_the_row_that_closes_a_failed_run_stands_where_the_run_stopped() -> None
 
 
 def test_that_row_keeps_the_incumbent_and_its_worth() -> None:
-    worth = {"incumbent": 9.5, "unseen": 9.25, "unseen_feasible": False}
+    worth = {"incumbent": 9.5, "hidden": 9.25, "hidden_feasible": False}
     row = Row(3, 0, "{}", 9.5, True, 9.5, 0.0, 1.0, 0.0, "ok", "", (9.5,))._replace(**worth)
     ended = with_end(to_columns([row], 1), 2.0, "it died")
     assert {name: ended[name][-1] for name in worth} == worth
@@ -255,7 +255,7 @@ def test_that_row_keeps_the_incumbent_and_its_worth() -> None:
     assert {name: values.dtype for name, values in ended.items()} == {
         n: v.dtype for n, v in to_columns([row], 1).items()
     }
-    assert with_end(to_columns([], 1), 0.0, "it died")["unseen_feasible"].tolist() == [None]
+    assert with_end(to_columns([], 1), 0.0, "it died")["hidden_feasible"].tolist() == [None]
 
 
 def test_a_run_whose_process_died_is_one_row_with_the_reason() -> None:

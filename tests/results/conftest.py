@@ -60,7 +60,7 @@ def make_run(
     feasible: Sequence[bool] | None = None,
     failure: str = "",
     scores: Sequence[tuple[float, bool | None]] | None = None,
-    unseen: Sequence[tuple[float, bool | None]] | None = None,
+    hidden: Sequence[tuple[float, bool | None]] | None = None,
 ) -> Trajectory:
     """A run whose evaluations take a second each; NaN objectives are failed evaluations; without scores it is live."""
     rows, incumbent = [], math.nan
@@ -75,8 +75,8 @@ def make_run(
         metrics = (objective, math.nan if failed else 1.0)
         score = scores[i] if scores is not None else (math.nan, None)
         known = (configuration, objective, good, incumbent, i, i + 1, 0.5, status, reason, metrics)
-        worth = unseen[i] if unseen is not None else (math.nan, None)
-        rows.append(Row(i + 1, 0, *known, *score, unseen=worth[0], unseen_feasible=worth[1]))
+        worth = hidden[i] if hidden is not None else (math.nan, None)
+        rows.append(Row(i + 1, 0, *known, *score, hidden=worth[0], hidden_feasible=worth[1]))
     return Trajectory(seed, to_columns(rows, 2), failure, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01+00:00")
 
 

@@ -46,8 +46,8 @@ def in_parts(seed: int, budget: int, scores: bool) -> list[Row]:
         rows[-1] = rows[-1]._replace(cost=float(level), spent=spent / HIGHEST)
 
 
-def read(filled: Fill, runs: list[list[Row]], held_out: tuple[str, ...] = (), **budget: object) -> Curves:
-    setting = replace(SETTING, highest=HIGHEST, held_out=held_out)
+def read(filled: Fill, runs: list[list[Row]], test_metrics: tuple[str, ...] = (), **budget: object) -> Curves:
+    setting = replace(SETTING, highest=HIGHEST, test_metrics=test_metrics)
     return load(select([filled({make_setup(setting=setting, **{"evals": 12} | budget): trajectories(runs)})]))
 
 
@@ -116,11 +116,11 @@ def test_under_seconds_alone_every_piece_is_a_point_on_the_clock(filled: Fill) -
 
 def test_held_out_is_that_of_the_last_incumbent_at_the_highest_level(filled: Fill) -> None:
     runs = [in_parts(seed, 12, False) for seed in range(20)]
-    curves = read(filled, runs, held_out=("time",))
-    for rows, held_out in zip(runs, curves.runs["held_out"], strict=True):
+    curves = read(filled, runs, test_metrics=("time",))
+    for rows, test_metrics in zip(runs, curves.runs["test_metrics"], strict=True):
         last = [r for r in rows if r.feasible and r.level == HIGHEST]
         best = min(last, key=lambda r: r.objective, default=None)
-        assert held_out == ({} if best is None else {"time": best.metrics[1]})
+        assert test_metrics == ({} if best is None else {"time": best.metrics[1]})
 
 
 def test_whole_evaluations_alone_are_read_as_ever(filled: Fill) -> None:

@@ -49,7 +49,7 @@ def test_the_report_has_a_row_per_level_and_a_figure_per_search(store: Store, tm
 
 def test_published_rows_stand_beside_the_network_that_each_run_ended_with(store: Store, tmp_path: Path) -> None:
     names = ("val-error@3", "test-error@3")
-    setting = replace(SETTING, family="medmnist-breast", held_out=names[1:], oracle=None, worst=None, median=None)
+    setting = replace(SETTING, family="medmnist-breast", test_metrics=names[1:], oracle=None, worst=None, median=None)
     for bench in ("medmnist-breast/popnas", "digits/popnas"):
         family = bench.partition("/")[0]
         setup = make_setup("popnas", bench, metrics=names, setting=replace(setting, family=family))

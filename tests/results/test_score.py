@@ -21,7 +21,7 @@ from nasbench.results.parts.score import _changed
 from nasbench.results.reading import _incumbents, load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from nasbench.results.scores import AVERAGE, MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
+from nasbench.results.scores import AVERAGE, HIDDEN, MEAN, OBSERVED, SCORES, Incumbents, Score
 from nasbench.results.scores.metric import of_metric
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
@@ -128,40 +128,40 @@ def test_a_live_benchmark_has_what_was_observed(filled: Fill) -> None:
 
 
 def test_unseen_repetitions_count_and_all_where_none_is_left(filled: Fill) -> None:
-    """The incumbent changes, is asked again, violates by what is unseen, and then has been seen whole."""
+    """The incumbent changes, is asked again, violates by what is hidden, and then has been seen whole."""
     run = make_run(
         0,
         [5.0, 4.0, 6.0, 4.5, 3.0],
         scores=[(7.0, True), (9.0, True), (1.0, True), (9.0, True), (8.0, True)],
-        unseen=[(7.5, True), (9.5, True), (9.6, False), (9.7, True), (NAN, None)],
+        hidden=[(7.5, True), (9.5, True), (9.6, False), (9.7, True), (NAN, None)],
     )
     curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
-    assert curves.score is UNSEEN
+    assert curves.score is HIDDEN
     assert np.array_equal(curves.incumbent, [[7.5, 9.5, NAN, 9.7, 8.0]], equal_nan=True)
     assert curves.scored(MEAN).incumbent.tolist() == [[7.0, 9.0, 9.0, 9.0, 8.0]]
     assert (curves.oracle.tolist(), curves.worst.tolist()) == ([1.0], [90.0])
-    assert curves.runs["unseen"].tolist() == [0.0]
+    assert curves.runs["hidden"].tolist() == [0.0]
 
 
 def test_where_the_repetition_held_back_fails_nothing_was_found(filled: Fill) -> None:
     """Not even the mean of what was observed."""
-    run = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], unseen=[(7.5, True), (NAN, False)])
+    run = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], hidden=[(7.5, True), (NAN, False)])
     curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
     assert np.array_equal(curves.incumbent, [[7.5, NAN]], equal_nan=True)
-    assert curves.runs["unseen"].tolist() == [1.0]  # a repetition was held back, and decided
+    assert curves.runs["hidden"].tolist() == [1.0]  # a repetition was hidden, and decided
 
 
 @pytest.fixture
 def lucky(filled: Fill) -> Store:
     """Three rankings of two methods: `lucky` observes lower values and has the better means, for they hold what was
-    observed; by what neither has seen `sound` is better. One in six runs of `lucky` violates unseen."""
+    observed; by what neither has seen `sound` is better. One in six runs of `lucky` violates hidden."""
     for method, luck in (("lucky", 3.0), ("sound", 0.0)):
         runs = [
             make_run(
                 s,
                 [10 - luck + s / 100],
                 scores=[(10 - luck / 3 + s / 100, True)],
-                unseen=[(10 + luck + s / 100, method == "sound" or s > 0)],
+                hidden=[(10 + luck + s / 100, method == "sound" or s > 0)],
             )
             for s in range(6)
         ]
@@ -177,16 +177,16 @@ def first_of(store: Store, out: Path, **options: str | None) -> str:
 
 def test_a_report_compares_unseen_repetitions_unless_it_is_told_otherwise(lucky: Store, tmp_path: Path) -> None:
     assert first_of(lucky, tmp_path / "out") == "sound"
-    assert "a repetition that was held back from the run (or with its only one)" in text_of(tmp_path / "out")
+    assert "a repetition that was hidden from the run (or with its only one)" in text_of(tmp_path / "out")
     assert first_of(lucky, tmp_path / "out", score="mean") == "lucky"
     assert "counts with the mean of its configuration over the table's repetitions;" in text_of(tmp_path / "out")
     assert first_of(lucky, tmp_path / "out", score="observed") == "lucky"
     assert "its luckiest repetition" in text_of(tmp_path / "out")
     lucky.save_plan("c", [], {"title": "t", "checkpoints": [], "baseline": None, "score": "observed"})
     assert first_of(lucky, tmp_path / "out") == "lucky"
-    assert first_of(lucky, tmp_path / "out", score="unseen") == "sound"
+    assert first_of(lucky, tmp_path / "out", score="hidden") == "sound"
     with pytest.raises(
-        NasbenchError, match=r"unknown score 'man' \(did you mean mean\?\); allowed: average, mean, observed"
+        NasbenchError, match=r"unknown score 'man' \(did you mean mean\?\); allowed: average, hidden, mean, observed"
     ):
         first_of(lucky, tmp_path / "out", score="man")
 
@@ -195,18 +195,18 @@ def text_of(out: Path) -> str:
     return (out / "report.md").read_text()
 
 
-@pytest.mark.parametrize("score", ["unseen", "mean", "observed"])
+@pytest.mark.parametrize("score", ["hidden", "mean", "observed"])
 def test_the_scores_stand_side_by_side_with_what_changes(lucky: Store, tmp_path: Path, score: str) -> None:
     first_of(lucky, tmp_path / "out", score=score)
     rows = pd.read_csv(tmp_path / "out" / "score.csv").set_index("method")
-    assert rows["rank_unseen"].tolist() == [2.0, 1.0]
+    assert rows["rank_hidden"].tolist() == [2.0, 1.0]
     assert rows["rank_mean"].tolist() == rows["rank_observed"].tolist() == [1.0, 2.0]
     assert rows["violates"].tolist() == pytest.approx([1 / 6, 0.0])
     optimism = [6 / (13 + s / 100) for s in range(1, 6)]
     assert rows["optimism"].tolist() == pytest.approx([np.median(optimism), 0.0])
     changed = pd.read_csv(tmp_path / "out" / "score-verdicts.csv")
     assert changed[["method", "other"]].to_numpy().tolist() == [["lucky", "sound"]]
-    assert changed[["verdict_unseen", "verdict_mean", "verdict_observed"]].to_numpy().tolist() == [[-1, 1, 1]]
+    assert changed[["verdict_hidden", "verdict_mean", "verdict_observed"]].to_numpy().tolist() == [[-1, 1, 1]]
     text = text_of(tmp_path / "out")
     assert "with the score, verdicts on 1 of 1 pair change" in text
     assert r"| lucky | sound | 0.00\* | 1.00\* | 1.00\* |" in text
@@ -229,8 +229,8 @@ def test_runs_that_lie_in_one_fragment_do_not_know_of_each_other(highest: int) -
                 "level": rng.integers(1, highest + 1, length),
                 "score": score,
                 "score_feasible": rng.integers(-1, 2, length),
-                "unseen": np.where(rng.random(length) < 0.2, np.nan, rng.random(length)),
-                "unseen_feasible": rng.integers(0, 2, length),
+                "hidden": np.where(rng.random(length) < 0.2, np.nan, rng.random(length)),
+                "hidden_feasible": rng.integers(0, 2, length),
                 "metric.hypervolume": rng.random(length),
             }
         )
@@ -327,12 +327,12 @@ def test_a_pair_that_is_significant_on_new_tasks_by_one_score_alone_is_among_tho
         }
         return SimpleNamespace(overall=SimpleNamespace(pairs=pairs))
 
-    assert _changed(SimpleNamespace(by_score={"unseen": by(0), "mean": by(1)})) == [(0, 1)]  # type: ignore[arg-type]
+    assert _changed(SimpleNamespace(by_score={"hidden": by(0), "mean": by(1)})) == [(0, 1)]  # type: ignore[arg-type]
 
 
 def test_runs_on_a_live_benchmark_leave_those_on_tables_their_scores(filled: Fill) -> None:
     unknown = dataclasses.replace(SETTING, oracle=None, worst=None, median=None)
-    scored = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], unseen=[(6.0, True), (8.0, True)])
+    scored = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], hidden=[(6.0, True), (8.0, True)])
     stored = {
         make_setup(bench="a-live", setting=unknown): [make_run(0, [3.0, 2.0])],
         make_setup(bench="table", setting=TABLE): [scored],
@@ -341,4 +341,4 @@ def test_runs_on_a_live_benchmark_leave_those_on_tables_their_scores(filled: Fil
     curves = load(select([filled(stored)]))
     assert list(curves.settings["bench"]) == ["a-live", "table", "z-live"]
     assert curves.incumbent.tolist() == [[3.0, 2.0], [6.0, 8.0], [9.0, 8.0]]
-    assert curves.compared is UNSEEN
+    assert curves.compared is HIDDEN

@@ -55,7 +55,9 @@ def searched_run(seed: int, rows: list[tuple[Any, ...]], metrics: Sequence[Seque
 
 
 def live(method: str, constraint: str = "none", bench: str = "medmnist-breast/retrain") -> Setup:
-    setting = replace(SETTING, family="medmnist-breast", held_out=METRICS[1:3], oracle=None, worst=None, median=None)
+    setting = replace(
+        SETTING, family="medmnist-breast", test_metrics=METRICS[1:3], oracle=None, worst=None, median=None
+    )
     return make_setup(method, bench, constraint, metrics=METRICS, setting=setting)
 
 

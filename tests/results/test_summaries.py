@@ -108,14 +108,14 @@ def test_without_an_oracle_there_is_no_regret(filled: Fill) -> None:
 
 
 def test_test_metrics_are_those_of_the_incumbent_not_the_best_of_them(filled: Fill) -> None:
-    setting = dataclasses.replace(SETTING, held_out=("time",))
+    setting = dataclasses.replace(SETTING, test_metrics=("time",))
     run = make_run(0, [5.0, 3.0, 4.0])
     run.columns["metrics"][:, 1] = [1.0, 9.0, 0.0]  # the incumbent's test metric is 9, though 0 was seen
     worse = make_run(1, [3.0, 5.0, 6.0])
     worse.columns["metrics"][:, 1] = [7.0, 1.0, 2.0]
     nothing = make_run(2, [1.0, 1.0, 1.0], [False] * 3)
     curves = load_all(filled({make_setup(setting=setting): [run, worse, nothing]}))
-    (row,) = summaries.held_out(curves).to_dict("records")
+    (row,) = summaries.test_metrics(curves).to_dict("records")
     assert (row["metric"], row["runs"], row["median"], row["mean"]) == ("time", 2, 8.0, 8.0)
 
 
@@ -186,8 +186,8 @@ def test_missing_test_metrics_are_left_out(filled: Fill) -> None:
     runs = [make_run(seed, [3.0]) for seed in range(3)]
     for run, value in zip(runs, (4.0, NAN, 8.0), strict=True):
         run.columns["metrics"][:, 1] = [value]
-    setting = dataclasses.replace(SETTING, held_out=("time",))
-    (row,) = summaries.held_out(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
+    setting = dataclasses.replace(SETTING, test_metrics=("time",))
+    (row,) = summaries.test_metrics(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
     assert (row["runs"], row["q1"], row["median"]) == (2, 5.0, 6.0)
 
 
@@ -207,16 +207,16 @@ def test_quartiles_of_test_metrics_lie_on_either_side(filled: Fill) -> None:
     runs = [make_run(seed, [3.0]) for seed in range(5)]
     for run, value in zip(runs, (5.0, 1.0, 4.0, 2.0, 3.0), strict=True):
         run.columns["metrics"][:, 1] = [value]
-    setting = dataclasses.replace(SETTING, held_out=("time",))
-    (row,) = summaries.held_out(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
+    setting = dataclasses.replace(SETTING, test_metrics=("time",))
+    (row,) = summaries.test_metrics(load_all(filled({make_setup(setting=setting): runs}))).to_dict("records")
     assert (row["q1"], row["median"], row["q3"]) == (2.0, 3.0, 4.0)
 
 
 def test_a_run_without_an_evaluation_has_no_test_metrics(filled: Fill) -> None:
-    setting = dataclasses.replace(SETTING, held_out=("time",))
+    setting = dataclasses.replace(SETTING, test_metrics=("time",))
     dead = make_run(0, [NAN], failure="constructor: no")
     curves = load_all(filled({make_setup(setting=setting): [dead, make_run(1, [3.0])]}))
-    assert curves.runs["held_out"].tolist() == [{}, {"time": 1.0}]
+    assert curves.runs["test_metrics"].tolist() == [{}, {"time": 1.0}]
 
 
 def test_runs_with_both_budgets_are_compared_by_evaluations(filled: Fill) -> None:
@@ -234,11 +234,11 @@ def test_the_horizon_is_the_shortest_median_duration(filled: Fill) -> None:
 
 
 def test_a_test_metric_that_no_incumbent_has_is_no_row(filled: Fill) -> None:
-    setting = dataclasses.replace(SETTING, held_out=("time",))
+    setting = dataclasses.replace(SETTING, test_metrics=("time",))
     runs = [make_run(seed, [3.0]) for seed in range(3)]
     for run in runs:
         run.columns["metrics"][:, 1] = np.nan
-    assert len(summaries.held_out(load_all(filled({make_setup(setting=setting): runs})))) == 0
+    assert len(summaries.test_metrics(load_all(filled({make_setup(setting=setting): runs})))) == 0
 
 
 def test_fewer_than_five_values_have_no_interval_of_the_median_at_any_point() -> None:

@@ -32,8 +32,8 @@ PUBLIC = [
     "level",
     "cost",
     "spent",
-    "unseen",
-    "unseen_feasible",
+    "hidden",
+    "hidden_feasible",
 ]
 
 

@@ -69,7 +69,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
 
 def _networks(f: Fragment) -> pd.DataFrame:
     columns = {"parameters": "metric.parameters", "parameters_paper": "metric.parameters_paper"}
-    for name in f.setup.setting.held_out:
+    for name in f.setup.setting.test_metrics:
         columns |= {"accuracy": f"metric.{name}"} if name.startswith("test-error@") else {}
         columns |= {"optimistic": f"metric.{name}"} if name.startswith("test-error-optimistic@") else {}
     known = {f"metric.{name}" for name in f.setup.metrics}

@@ -116,7 +116,7 @@ class Kind:
     """A report: of which store, by which score, on the benchmarks whose name begins with a pattern."""
 
     store: str
-    score: str = "unseen"
+    score: str = "hidden"
     benches: str = ""
 
 

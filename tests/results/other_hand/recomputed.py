@@ -210,11 +210,11 @@ class Report:
 
     Args:
         read: The store.
-        score: unseen, mean or observed.
+        score: hidden, mean or observed.
         places: The settings, by default all.
     """
 
-    def __init__(self, read: Read, score: str = "unseen", places: Sequence[Place] | None = None) -> None:
+    def __init__(self, read: Read, score: str = "hidden", places: Sequence[Place] | None = None) -> None:
         self.read, self.score, self.worth = read, score, read.worth(score)
         self.places = list(places or read.places)
         self.methods = read.methods

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 Rows = list[dict[str, Any]]
 UNREAD = ("worker", "started", "thinking", "status", "reason", "trial", "cost", "spent", "run")
-COURSE = ("incumbent", "unseen", "unseen_feasible", "feasible")
+COURSE = ("incumbent", "hidden", "hidden_feasible", "feasible")
 
 
 class Place(NamedTuple):
@@ -101,8 +101,8 @@ def worth(rows: Rows, score: str, highest: int, seconds: float | None) -> float:
     if at is None:
         return math.nan
     best, last = rows[at], rows[-1]
-    if score == "unseen" and last["unseen_feasible"] is not None:
-        return last["unseen"] if last["unseen_feasible"] else math.nan
+    if score == "hidden" and last["hidden_feasible"] is not None:
+        return last["hidden"] if last["hidden_feasible"] else math.nan
     if score != "observed" and not math.isnan(best["score"]):
         return best["score"] if best["score_feasible"] is not False else math.nan
     return best["objective"] if best["level"] == highest else math.nan

@@ -194,19 +194,19 @@ def test_ranks_in_and_out_of_sample(made: Any, kind: Kind) -> None:
     for name, chosen in (("in_sample", True), ("out_of_sample", False)):
         places = [p for p in report.places if (p.space in tuned) == chosen]
         ranks = report.ranks(places) if places else {}
-        for row in tables.get("exposure", []):
+        for row in tables.get("in-sample", []):
             assert (name in row) == bool(places)
             if row["method"] in ranks:
                 rank = ranks[row["method"]]
                 low, high = clipped(rank.interval(), 1, len(ranks))
                 assert not wrong(row, {name: rank.value, f"{name}_low": low, f"{name}_high": high}), row
-    assert ("exposure" in tables) == bool(tuned & {p.space for p in report.places})
+    assert ("in-sample" in tables) == bool(tuned & {p.space for p in report.places})
 
 
 @EACH_KIND
 def test_scores_side_by_side(made: Any, kind: Kind) -> None:
     tables, report, store, _ = made(kind)
-    by_score = {score: Report(store, score, report.places) for score in ("unseen", "mean", "observed")}
+    by_score = {score: Report(store, score, report.places) for score in ("hidden", "mean", "observed")}
     by_score[kind.score] = report
     ranks = {score: other.ranks(other.places) for score, other in by_score.items()}
     for row in tables["score"]:
@@ -219,7 +219,7 @@ def test_scores_side_by_side(made: Any, kind: Kind) -> None:
         sign = 1 if row["better"] > 0.5 else -1
         return sign * (row["p_holm"] < 0.05), sign * (row["p_new_holm"] < 0.05)
 
-    changed = {pair for pair in all_pairs["unseen"] if len({told(of[pair]) for of in all_pairs.values()}) > 1}
+    changed = {pair for pair in all_pairs["hidden"] if len({told(of[pair]) for of in all_pairs.values()}) > 1}
     written = {(row["method"], row["other"]): row for row in tables.get("score-verdicts", [])}
     assert {frozenset(pair) for pair in written} == {frozenset(pair) for pair in changed}
     for pair, row in written.items():

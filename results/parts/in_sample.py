@@ -25,11 +25,11 @@ _NOTE = (
 def part(subject: Subject) -> Part | None:
     """The part; None if no default was chosen on a space of this report, and no space is sealed."""
     comparison = subject.comparison
-    scopes = comparison.by_exposure
+    scopes = comparison.by_scope
     if set(scopes) <= {"out of sample"}:
         return None
     title, tables = "In sample and out of sample", [_table(comparison, scopes)]
-    return Part("exposure", title, tables, sentences=_sentences(comparison))
+    return Part("in-sample", title, tables, sentences=_sentences(comparison))
 
 
 def tuned_on(comparison: Comparison, method: int) -> list[str]:
@@ -60,7 +60,7 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
         lines.append(line)
     shown = pd.DataFrame(lines)
     title = "Expected rank in sample and out of sample"
-    return Table("exposure", title, _NOTE, pd.DataFrame(rows), shown, place="terminal")
+    return Table("in-sample", title, _NOTE, pd.DataFrame(rows), shown, place="terminal")
 
 
 def _sentences(comparison: Comparison) -> list[str]:

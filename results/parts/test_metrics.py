@@ -17,11 +17,11 @@ from nasbench.results.statistics import summaries
 
 def part(subject: Subject) -> Part | None:
     """Test metrics; None if no benchmark has any."""
-    summary = summaries.held_out(subject.curves)
+    summary = summaries.test_metrics(subject.curves)
     if not len(summary):
         return None
     title = "Test metrics of the incumbents"
-    return Part("held-out", title, [_held_out(named(subject.curves, summary), title)])
+    return Part("test-metrics", title, [_test_metrics(named(subject.curves, summary), title)])
 
 
 def references(subject: Subject) -> Part | None:
@@ -30,7 +30,7 @@ def references(subject: Subject) -> Part | None:
     return Part("references", "Reference networks", [table]) if table is not None else None
 
 
-def _held_out(data: pd.DataFrame, title: str) -> Table:
+def _test_metrics(data: pd.DataFrame, title: str) -> Table:
     shown = pd.DataFrame(
         {
             "benchmark": data["bench"],
@@ -48,7 +48,7 @@ def _held_out(data: pd.DataFrame, title: str) -> Table:
         "method sees these numbers, and none can be constrained or minimised. Runs without a feasible full "
         "evaluation are left out."
     )
-    return Table("held-out", title, note, data, shown, place="terminal")
+    return Table("test-metrics", title, note, data, shown, place="terminal")
 
 
 def _references(every: Sequence[Curves]) -> Table | None:
@@ -57,7 +57,7 @@ def _references(every: Sequence[Curves]) -> Table | None:
         for (setting, _), runs in curves.groups.items():
             known = curves.settings.iloc[setting]
             values = [(known["objective"], curves.incumbent[runs, -1])]
-            tested = pd.DataFrame([facts for facts in curves.runs["held_out"].iloc[runs] if facts])
+            tested = pd.DataFrame([facts for facts in curves.runs["test_metrics"].iloc[runs] if facts])
             values += [(metric, tested[metric].to_numpy(float)) for metric in tested.columns]
             for metric, metric_values in values:
                 kept = metric_values[np.isfinite(metric_values)]

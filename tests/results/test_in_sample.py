@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasbench.results import Setup, Store, Trajectory
-from nasbench.results.parts import claims, exposure, sentences, standing
+from nasbench.results.parts import claims, in_sample, sentences, standing
 from nasbench.results.parts.literature import Claim
 from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
@@ -40,7 +40,7 @@ def subject(filled: Callable[..., Store]) -> Subject:
 
 
 def test_ranks_of_a_method_stand_apart_where_its_defaults_were_chosen(subject: Subject) -> None:
-    part = exposure.part(subject)
+    part = in_sample.part(subject)
     assert part is not None
     rows = part.tables[0].data.set_index("method")
     assert rows.loc["c-tpe", ["in_sample", "sealed"]].tolist() == [1.0, 1.0]
@@ -64,7 +64,7 @@ def test_a_method_counts_as_tuned_where_one_identical_to_it_was(filled: Callable
     chosen = select([filled(own | twins)])
     subject = Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
     assert standing.table(subject.comparison).shown["tuned"].tolist() == ["1/3"]
-    part = exposure.part(subject)
+    part = in_sample.part(subject)
     assert part is not None
     assert part.tables[0].shown["tuned"].tolist()[0] == "1 of 3"
 
@@ -95,7 +95,7 @@ def test_nothing_is_said_where_no_default_was_chosen(filled: Callable[..., Store
     store = filled({setup(m, b): runs(m, b) for m in ("random", "local") for b in ("one", "two")})
     chosen = select([store])
     subject = Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
-    assert exposure.part(subject) is None
+    assert in_sample.part(subject) is None
     assert "tuned" not in standing.table(subject.comparison).shown
 
 
@@ -134,7 +134,7 @@ def test_a_method_that_is_identical_to_another_has_its_rank_in_each_scope(filled
         {setup(m, "one"): runs(m, "one") for m in TUNED} | {setup(m, "two"): own for m, own in twins.items()}
     )
     chosen = select([store])
-    part = exposure.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
+    part = in_sample.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
     assert part is not None
     rows = part.tables[0].data.set_index("method")
     assert rows.loc["c-tpe", "out_of_sample"] == rows.loc["local", "out_of_sample"] == 1.0
@@ -142,7 +142,7 @@ def test_a_method_that_is_identical_to_another_has_its_rank_in_each_scope(filled
 
 def test_the_only_search_space_is_not_counted(filled: Callable[..., Store]) -> None:
     chosen = select([filled({setup(m, "one"): runs(m, "one") for m in ("c-tpe", "random")})])
-    part = exposure.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
+    part = in_sample.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
     assert part is not None
     assert part.sentences == [
         "Defaults of c-tpe were chosen on s1, the only search space here: verdicts on it are in sample.",

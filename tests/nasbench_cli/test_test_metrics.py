@@ -33,7 +33,7 @@ def planned(benchmark: Benchmark, evals: int = 12, **protocol: Any) -> PlannedSe
     """A run of the spy."""
     facts = {"seconds": None, "workers": 1, "charge_thinking": False} | protocol
     names = tuple(metric.name for metric in benchmark.metrics)
-    setting = replace(SETTING, held_out=(names[TEST],))
+    setting = replace(SETTING, test_metrics=(names[TEST],))
     setup = Setup("spy", (), 1, benchmark.name, "toy-1", "none", evals, **facts, metrics=names, setting=setting)
     return PlannedSetup(setup, Spec(toys.Spy), (), (0,))
 
@@ -140,9 +140,9 @@ def test_a_problem_names_no_test_metric(lend: Lend) -> None:
     benchmark = toys.Tested()
     assert Problem.of(benchmark).objective.name == "loss"
     told = Problem.of(benchmark).told
-    assert [metric.name for metric in told.values()] == [m.name for m in benchmark.metrics if not m.held_out]
+    assert [metric.name for metric in told.values()] == [m.name for m in benchmark.metrics if not m.is_test]
     assert all(metric.name == name for name, metric in told.items())
-    assert any(metric.held_out for metric in benchmark.metrics)
+    assert any(metric.is_test for metric in benchmark.metrics)
     for text in ("test-loss<=1", "test-loss>=1", "test-loss@0.1", "test-loss@S"):
         with pytest.raises(UsageError, match="reported and never selected on"):
             abilities.bounds(benchmark, parse_constraints([text]))
@@ -157,7 +157,7 @@ def test_what_is_known_before_an_evaluation_is_what_is_declared_cheap(name: str)
     configuration = benchmark.space.sample(np.random.default_rng(0))
     known = Problem.of(benchmark).known
     assert known is not None
-    assert not any(metric.cheap and metric.held_out for metric in benchmark.metrics)
+    assert not any(metric.cheap and metric.is_test for metric in benchmark.metrics)
     for metric in benchmark.metrics:
         if metric.cheap:
             value = known(metric.name, configuration)

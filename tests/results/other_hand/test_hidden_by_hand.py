@@ -1,4 +1,4 @@
-"""What the store says of the repetition held back agrees with the values in the embedded tables' package itself."""
+"""What the store says of the hidden repetition agrees with the values in the embedded tables' package itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TABLES: dict[str, tuple[str, dict[str, list[object]], Callable[[dict[str, list[f
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Read:
-    return read(Folder(tmp_path_factory.mktemp("unseen")).store("missing"))
+    return read(Folder(tmp_path_factory.mktemp("hidden")).store("missing"))
 
 
 @cache
@@ -93,9 +93,9 @@ def test_an_incumbent_is_worth_a_repetition_that_its_run_never_draws(store: Read
         limits = dict(limit(bench, part) for part in place.constraint.split("+") if part != "none")
         for row, worths in zip(rows, by_hand(rows, bench, limits), strict=True):
             if not worths:
-                assert math.isnan(row["unseen"]) and row["unseen_feasible"] is None
+                assert math.isnan(row["hidden"]) and row["hidden_feasible"] is None
                 continue
-            verdicts = [holds for value, holds in worths if row["unseen"] == pytest.approx(value, rel=1e-9)]
-            assert row["unseen_feasible"] in verdicts
+            verdicts = [holds for value, holds in worths if row["hidden"] == pytest.approx(value, rel=1e-9)]
+            assert row["hidden_feasible"] in verdicts
             checked += 1
     assert checked > 100

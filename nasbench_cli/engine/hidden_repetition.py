@@ -1,4 +1,4 @@
-"""The repetition of each configuration that is held back from a run, to score its incumbents by."""
+"""The repetition of each configuration that is hidden from a run, to score its incumbents by."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import attempt, is_feasible
 
 Worth: TypeAlias = tuple[float, bool | None]
-"""Objective of the incumbent in the repetition held back, and whether it satisfies the constraints there. NaN and False
-where that training fails; NaN and None where there is no incumbent, or nothing is held back of its configuration."""
+"""Objective of the incumbent in the hidden repetition, and whether it satisfies the constraints there. NaN and False
+where that training fails; NaN and None where there is no incumbent, or nothing is hidden of its configuration."""
 
 UNKNOWN: Worth = (math.nan, None)
 
 
-def holds_back(benchmark: Benchmark) -> bool:
-    """Whether one repetition of each configuration is held back from runs on a benchmark."""
+def hides_one(benchmark: Benchmark) -> bool:
+    """Whether one repetition of each configuration is hidden from runs on a benchmark."""
     return isinstance(benchmark, KnowsRepetitions) and benchmark.repetitions > 1
 
 
-class HeldBack:
+class HiddenRepetition:
     """Holds one repetition of each configuration back from one run.
 
     Configurations with the same number of repetitions lose the same one. So an incumbent is scored by a repetition that
     had no part in its choice, and that the run has not seen through other configurations either (those of a repetition
-    may share a split of the data). Only one is held back, however often a run asks: means over different numbers of
-    unseen repetitions cannot be compared where the noise is skewed. Of a configuration that has one repetition nothing
-    is held back.
+    may share a split of the data). Only one is hidden, however often a run asks: means over different numbers of
+    hidden repetitions cannot be compared where the noise is skewed. Of a configuration that has one repetition nothing
+    is hidden.
 
     Args:
         number: uniform in [0, 2**63), one per run: a configuration with n repetitions lacks number % n.
@@ -41,7 +41,7 @@ class HeldBack:
         self._benchmark, self._bounds, self._number = benchmark, bounds, number
 
     def draw(self, configuration: Configuration, seed: int) -> int:
-        """The seed of a new evaluation: the given one, or one that draws another repetition than that held back.
+        """The seed of a new evaluation: the given one, or one that draws another repetition than that hidden.
 
         Args:
             seed: uniform in [0, 2**63).
@@ -52,7 +52,7 @@ class HeldBack:
         return (held + 1 + seed % (count - 1)) % count  # independent of seed % count, for they have no common factor
 
     def worth(self, configuration: Configuration) -> Worth:
-        """What a configuration is worth, by the repetition held back."""
+        """What a configuration is worth, by the hidden repetition."""
         count = self._benchmark.repetition_count(configuration)
         if count < 2:
             return UNKNOWN
