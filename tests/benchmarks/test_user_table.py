@@ -362,7 +362,7 @@ def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Pa
     assert frame["feasible"].any()
     text = run("report", store, "--out", tmp_path / "report", "--full").stdout
     assert "Test metrics of the incumbents" in text
-    test_metrics = pd.read_csv(tmp_path / "report" / "held-out.csv")
+    test_metrics = pd.read_csv(tmp_path / "report" / "test-metrics.csv")
     last = frame[frame["feasible"]].sort_values(["seed", "objective"]).groupby("seed").first()
     assert test_metrics["median"].item() == pytest.approx(last["metric.test-error@9"].median())
     assert "test-error@9 there (test split, reported only)" in run("show-run", store, "tpe", "mine", 0).stdout

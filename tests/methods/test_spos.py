@@ -204,7 +204,7 @@ def test_a_score_is_the_error_and_the_mean_loss_over_all_images(monkeypatch: pyt
     """Two batches of unequal size; the network says class 0, surely of the first image and hardly of the others."""
     search = SinglePath(digits(), ONE, seed=0)
     search._begin()
-    first, *_ = search._test_metrics
+    first, *_ = search._validation
     sure = torch.zeros(6, 10)
     sure[0, 0] = 5.0
     sure[1:, 0] = 0.1
@@ -213,7 +213,7 @@ def test_a_score_is_the_error_and_the_mean_loss_over_all_images(monkeypatch: pyt
     outputs = iter([sure[:2], sure[2:]])
     monkeypatch.setattr(Supernet, "recalibrate", lambda *_: None)
     monkeypatch.setattr(Supernet, "forward", lambda *_: next(outputs))
-    search.__dict__["_test_metrics"] = parts
+    search.__dict__["_validation"] = parts
     error, loss, _ = search.score((1,) * 6)
     assert error == pytest.approx(100 * 2 / 6)
     assert loss == pytest.approx(float(torch.nn.functional.cross_entropy(sure, labels)))
@@ -255,7 +255,7 @@ def test_a_path_is_normalised_by_its_own_statistics_on_images_that_the_weights_h
         batches = kinds["cell"][place], kinds["cell"][len(found) + place]
         for number in range(2):
             assert torch.allclose(kept[number], (batches[0][number] + batches[1][number]) / 2)
-    images = search._test_metrics[0].images.double()
+    images = search._validation[0].images.double()
     together = network(images, path)
     alone = torch.cat([network(one[None], path) for one in images])
     assert torch.allclose(together, alone)
