@@ -248,7 +248,7 @@ def report(
     Args:
         stores: folders of stores.
         out: the folder for the files.
-        baseline: the method that the others are compared with; by default the suite's.
+        baseline: the method that the others are compared with; by default the suite's, or the first by expected rank.
         checkpoints: evaluations (seconds if the budget is in seconds) at which to compare, besides the end.
         method: compare only these methods: one name, or several; the same holds for `bench`, `family` and `constrain`.
         without: methods to leave out.

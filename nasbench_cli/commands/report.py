@@ -27,7 +27,7 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--baseline",
     metavar="METHOD",
-    help="Method that the others are compared with.  [default: that of the suite, or random, or the first by name; "
+    help="Method that the others are compared with.  [default: that of the suite, or the first by expected rank; "
     "with --against and nothing selected the store's method, if it has one alone]",
 )
 @click.option(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.base.numbers import point
+from nasbench.base.numbers import p_value, point
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table, shortened
-from nasbench.results.parts import rows
+from nasbench.results.parts import rows, wilcoxon
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 
@@ -37,7 +37,13 @@ def table(comparison: Comparison) -> Table:
     data = data.rename(columns={"other": "against"})
     for i, at in enumerate(earlier):
         data[f"better_at_{point(at, comparison.curves.unit)}"] = [values[pair.b, i] for pair in pairs]
+    beside = wilcoxon.p_beside(comparison, pairs)
+    data["p_wilcoxon"] = beside
     shown = pd.DataFrame({"against": data["against"]}).assign(**rows.shown(pairs))
+    if not np.isnan(beside).all():
+        place = list(shown).index("p") + 1
+        cells = ["=" if pair.is_identical else p_value(p) for pair, p in zip(pairs, beside, strict=True)]
+        shown.insert(place, "Wilcoxon", cells)
     bold = np.zeros(shown.shape, bool)
     bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
     note = (
@@ -48,6 +54,8 @@ def table(comparison: Comparison) -> Table:
     )
     title = f"Probability that {name} is better, at the end of the budget"
     marks = rows.marks(pairs, comparison.overall.tested)
+    if "Wilcoxon" in shown:
+        marks += f" Wilcoxon: p of the signed-rank test over {wilcoxon.blocks(comparison.rank_tests[0])} (Holm)."
     return Table("comparison", title, note, data, shown, bold, marks, "terminal")
 
 

@@ -18,11 +18,16 @@ from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST, LEVEL, cannot_differ
 from nasbench.results.statistics.verdicts import Pair
-from nasbench.results.statistics.wilcoxon import RankTests, cliques, levels
+from nasbench.results.statistics.wilcoxon import RankTests, cliques
 
 _MOST_NAMED = 3
 _DARKEST = 1e-3  # p with the darkest colour
 
+_INTRO_OF_SEEDS = (
+    "What papers of this field print where there is one setting: Wilcoxon's signed-rank test of each pair over seeds, "
+    "after Holm's correction. Runs with the same seed see the same noise, and are paired. The verdicts of this report "
+    "are those above; they do not pair."
+)
 _INTRO = (
     "What papers of this field print: Wilcoxon's signed-rank test of each pair on the medians over seeds, after "
     "Holm's correction. It takes its blocks for independent tasks. Settings (benchmark × constraint) of one "
@@ -33,30 +38,28 @@ _INTRO = (
 
 
 def part(subject: Subject) -> Part | None:
-    """The part; None if fewer than two settings have all methods."""
+    """The part; None if no setting has all methods, or the only one has a single seed of them."""
     comparison = subject.comparison
-    by_level = tested(comparison)
+    by_level = comparison.rank_tests
     if not by_level[0].pairs or by_level[0].count < 2:
         return None
+    of_seeds = by_level[0].unit == "seeds"
+    beside = [] if of_seeds else [side_by_side(comparison, by_level)]
     return Part(
         "wilcoxon",
         "Wilcoxon signed-rank",
-        [pairs(comparison, by_level), side_by_side(comparison, by_level), ranks(comparison, by_level)],
+        [pairs(comparison, by_level), *beside, ranks(comparison, by_level)],
         figures=partial(_figures, comparison, by_level),
         sentences=sentences(comparison, by_level),
-        intro=_INTRO,
+        intro=_INTRO_OF_SEEDS if of_seeds else _INTRO,
     )
 
 
-def tested(comparison: Comparison) -> tuple[RankTests, ...]:
-    """The tests over settings, benchmarks and spaces at the end of the budget."""
-    return levels(comparison.medians, comparison.field.tasks)
-
-
 def pairs(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
-    """Every pair: over settings for display, over all levels in the file."""
+    """Every pair: over settings (or over the seeds of the only one) for display, over all levels in the file."""
+    unit = by_level[0].unit
     data = pd.DataFrame([row for level in by_level for row in _rows(comparison, level)])
-    of_settings = data[data["over"] == "settings"]
+    of_settings = data[data["over"] == unit]
     shown = pd.DataFrame(
         {
             "method": of_settings["method"],
@@ -71,18 +74,24 @@ def pairs(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
         }
     )
     kinds = of_settings["test"].unique()
+    of_what = "values of runs with the same seed" if unit == "seeds" else "medians"
+    several = "" if unit == "seeds" else "The CSV has the same over benchmarks and over search spaces. "
     note = (
-        "Two-sided test of the relative differences of medians, (other - method) / max(|other|, |method|), over "
-        "settings; those within 1e-7 are zero and dropped (scipy's zero_method wilcox). n: differences that are not "
+        f"Two-sided test of the relative differences of {of_what}, (other - method) / max(|other|, |method|), over "
+        f"{unit}; those within 1e-7 are zero and dropped (scipy's zero_method wilcox). n: differences that are not "
         "zero. R+, R-: sums of the ranks of positive differences (the method is better) and of negative ones; W: the "
         "smaller one. r: matched-pairs rank-biserial correlation, (R+ - R-) / (R+ + R-). "
         f"{'All p are exact' if list(kinds) == ['exact'] else 'The CSV says which p are exact'}: those of up to 50 "
         "differences (13 where sizes tie); beyond that, the normal approximation. p (Holm): after correction over all "
-        "pairs. The CSV has the same over benchmarks and over search spaces. A run that has found nothing feasible "
+        f"pairs. {several}A run that has found nothing feasible "
         "counts with the worst feasible value of its setting."
     )
-    settings = count(by_level[0].count, "setting")
-    return Table("wilcoxon", f"Wilcoxon signed-rank test over {settings}", note, data, shown)
+    return Table("wilcoxon", f"Wilcoxon signed-rank test over {blocks(by_level[0])}", note, data, shown)
+
+
+def blocks(level: RankTests) -> str:
+    """What a test is over, with its number: `12 settings`."""
+    return count(level.count, level.unit[:-1])
 
 
 def _rows(comparison: Comparison, level: RankTests) -> list[dict[str, Any]]:
@@ -104,6 +113,13 @@ def _rows(comparison: Comparison, level: RankTests) -> list[dict[str, Any]]:
         }
         for (a, b), test in level.pairs.items()
     ]
+
+
+def p_beside(comparison: Comparison, pairs: Sequence[Pair]) -> list[float]:
+    """p (Holm) of the signed-rank test of each pair over `rank_tests[0]`; NaN where there is none."""
+    tests = comparison.rank_tests[0]
+    is_tested = bool(tests.pairs) and tests.count > 1
+    return [float(tests.holm[pair.a, pair.b]) if is_tested else np.nan for pair in pairs]
 
 
 def side_by_side(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
@@ -145,8 +161,10 @@ def _floors(by_level: Sequence[RankTests]) -> str:
     for level in by_level:
         floors = [test.floor for test in level.pairs.values()]
         if cannot_differ(floors):
-            over = count(level.count, level.unit[:-1])
-            told.append(f"Over {over} no pair can be significant: p is at least {p_value(min(floors))}.")
+            told.append(
+                f"Over {blocks(level)} no pair can be significant: before correction p is at least "
+                f"{p_value(min(floors))}."
+            )
     return " ".join(told)
 
 
@@ -161,25 +179,32 @@ def ranks(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
         for level in by_level
         if not np.isnan(level.p)
     ]
+    is_one = by_level[0].unit == "seeds"
+    ranked = "runs, seed by seed" if is_one else "median over seeds"
     marks = f"Friedman: {'; '.join(tests)}." if tests else ""
     note = (
-        "Average rank of the method's median over seeds (1 is best); in a benchmark or a space, methods are ranked by "
+        f"Average rank of the method's {ranked} (1 is best); in a benchmark or a space, methods are ranked by "
         "the mean of their ranks inside it. Friedman's test (1937) that all methods are equal, corrected for ties; "
         "the critical difference of average ranks is Nemenyi's at the 5 % level."
     )
-    return Table("wilcoxon-ranks", "Average ranks of medians (1 is best)", note, data, shown, None, marks)
+    return Table(
+        "wilcoxon-ranks", f"Average ranks{'' if is_one else ' of medians'} (1 is best)", note, data, shown, None, marks
+    )
 
 
 def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str]:
     """The number of pairs that differ on each level, and disagreements with the report's verdicts."""
     settings = by_level[0]
     counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in by_level}
-    over = [count(level.count, level.unit[:-1]) for level in by_level]
+    over = list(map(blocks, by_level))
     parts = [f"{counts[level.unit]} over {blocks}" for level, blocks in zip(by_level, over, strict=True)]
     twins = any(pair.is_identical for pair in comparison.overall.pairs.values())
     total = count(len(settings.pairs), "pair") + (" (identical ones included)" if twins else "")
     parts[0] = parts[0].replace(" over", f" of {total} differ over", 1)
-    told = f"Wilcoxon signed-rank test on medians (5 %, Holm): {listed(parts)}."
+    of_what = "runs paired by seed" if settings.unit == "seeds" else "medians"
+    told = f"Wilcoxon signed-rank test on {of_what} (5 %, Holm): {listed(parts)}."
+    if settings.unit == "seeds":
+        return [f"{told} {_floors(by_level)}".rstrip()]
     if not comparison.overall.tested:
         are_identical = all(pair.is_identical for pair in comparison.overall.pairs.values())
         why = "all methods are identical" if are_identical else f"fewer than {FEWEST} seeds"
@@ -226,7 +251,7 @@ def _figures(comparison: Comparison, by_level: Sequence[RankTests]) -> Iterator[
     for level in by_level:
         yield (f"wilcoxon-{level.unit}",), _heat_map(comparison, level)
     settings = by_level[0]
-    at = f"average rank of medians over {count(settings.count, 'setting')}"
+    at = f"average rank {'' if settings.unit == 'seeds' else 'of medians '}over {blocks(settings)}"
     for name, title, p, difference in (
         ("cd-wilcoxon", "Wilcoxon, Holm", settings.holm, None),
         ("cd-nemenyi", "Nemenyi", settings.nemenyi, settings.critical_difference),

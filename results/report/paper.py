@@ -121,7 +121,7 @@ def _tables(comparison: Comparison, facts: str, verdicts: str) -> list[_Item]:
 
 
 def _wilcoxon(comparison: Comparison) -> Table | None:
-    by_level = wilcoxon.tested(comparison)
+    by_level = comparison.rank_tests
     return wilcoxon.pairs(comparison, by_level) if by_level[0].pairs and by_level[0].count > 1 else None
 
 

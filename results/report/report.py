@@ -153,7 +153,9 @@ def _subject(
     of_suites = [plan["display"].get("labels") or {} for store in _own(stores) for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
     points = _checkpoints(curves, request.checkpoints, display)
-    comparison = Comparison(curves, _baseline(curves, request.baseline, display), points)
+    baseline = _baseline(curves, request.baseline, display)
+    comparison = Comparison(curves, baseline or 0, points)
+    comparison = comparison.led() if baseline is None else comparison
     asked_for, selected = every[0][1].setup.protocol, ""
     if request.selection != EVERYTHING:
         selected = request.selection.summary(select(stores, asked_for, partial=request.partial))
@@ -268,10 +270,11 @@ def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, display: dict[st
     return tuple(sorted({*map(float, points), curves.end}))
 
 
-def _baseline(curves: Curves, asked: str | None, display: dict[str, Any]) -> int:
+def _baseline(curves: Curves, asked: str | None, display: dict[str, Any]) -> int | None:
+    """The baseline that is asked for, or the suite's; None if neither is among the methods."""
     known = (*curves.methods, *curves.names)
     if asked is not None and asked not in known:
         meant = suggestion(asked, known)
         raise StoreError(f"the baseline {asked!r} has no runs here{meant}; allowed: {', '.join(curves.names)}")
-    candidates = [asked, display.get("baseline"), "random", curves.methods[0]]
-    return next(known.index(name) for name in candidates if name in known) % len(curves.methods)
+    place = next((known.index(name) for name in (asked, display.get("baseline")) if name in known), None)
+    return None if place is None else place % len(curves.methods)

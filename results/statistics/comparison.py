@@ -19,6 +19,7 @@ from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks, ranked
 from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Pair, Verdicts, compare, corrected, judge
+from nasbench.results.statistics.wilcoxon import RankTests, levels, over_seeds
 
 CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
 """Shares of the 5 % error rate of a report that are spent on verdicts under single constraints, on claims of papers,
@@ -68,6 +69,22 @@ class Comparison:
     def medians(self) -> Array:
         """Median over seeds at the end of the budget, shape (settings, methods); see `summaries.medians`."""
         return medians(self.curves, self.curves.at((self.end,)))[:, :, 0]
+
+    @cached_property
+    def rank_tests(self) -> tuple[RankTests, ...]:
+        """Wilcoxon's tests at the end of the budget: over settings, benchmarks and spaces; over the seeds where one
+        setting has all methods."""
+        complete = np.flatnonzero(~np.isnan(self.medians).any(axis=1))
+        if len(complete) != 1:
+            return levels(self.medians, self.field.tasks)
+        runs = self.curves.runs.assign(value=self.curves.padded(self.curves.at((self.end,)))[:, 0])
+        of_seeds = runs[runs["setting"] == complete[0]].pivot(index="seed", columns="method", values="value").dropna()
+        return (over_seeds(of_seeds.to_numpy(np.float64), self.field.tasks.of(complete)),)
+
+    def led(self) -> Comparison:
+        """The same comparison with the first method by expected rank as its baseline; itself where none has a rank."""
+        ranks = self.overall.ranks
+        return dataclasses.replace(self, baseline=ranks[0].method, _known_identity=self._identity) if ranks else self
 
     @cached_property
     def overall(self) -> Verdicts:

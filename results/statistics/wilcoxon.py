@@ -1,4 +1,5 @@
-"""Wilcoxon's signed-rank test of every pair, Friedman's and Nemenyi's tests, over settings, benchmarks or spaces."""
+"""Wilcoxon's signed-rank test of every pair, Friedman's and Nemenyi's tests, over seeds, settings, benchmarks or
+spaces."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from nasbench.results.statistics.nesting import Tasks
 _MOST_EXACT, _MOST_EXACT_WITH_TIES = 50, 13  # as in scipy
 
 Alternative: TypeAlias = Literal["two-sided", "greater"]
-Unit: TypeAlias = Literal["settings", "benchmarks", "spaces"]
+Unit: TypeAlias = Literal["seeds", "settings", "benchmarks", "spaces"]
 UNITS: tuple[Unit, ...] = ("settings", "benchmarks", "spaces")
+"""The blocks of several settings; the runs of one setting are paired by seed."""
 
 
 class SignedRank(NamedTuple):
@@ -88,11 +90,11 @@ def relative_differences(values: Array, baseline: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RankTests:
-    """The tests with one value per setting, per benchmark, or per search space."""
+    """The tests with one value per seed of one setting, per setting, per benchmark, or per search space."""
 
     unit: Unit
     count: int
-    """Number of blocks: settings, benchmarks or spaces."""
+    """Number of blocks: seeds, settings, benchmarks or spaces."""
     ranks: Array
     """Average rank of each method over the blocks, shape (methods,)."""
     chi_square: float
@@ -127,6 +129,16 @@ def levels(values: Array, tasks: Tasks) -> tuple[RankTests, ...]:
     return tuple(_level(unit, values[kept], tasks.of(kept)) for unit in UNITS)
 
 
+def over_seeds(values: Array, tasks: Tasks) -> RankTests:
+    """The tests over the seeds of one setting, in which runs with the same seed are paired.
+
+    Args:
+        values: shape (seeds, methods), lower is better.
+        tasks: the tasks of the setting.
+    """
+    return _level("seeds", values, tasks)
+
+
 def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
     count, methods = values.shape
     nothing = np.full((methods, methods), np.nan)
@@ -134,7 +146,7 @@ def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
         empty = np.full(methods, np.nan)
         return RankTests(unit, count, empty, np.nan, np.nan, np.nan, nothing, {}, nothing)
     ranks = stats.rankdata(places(values.T), axis=0).T
-    if unit != "settings":
+    if unit in UNITS[1:]:
         ranks = stats.rankdata(np.round([_joined(unit, column, tasks) for column in ranks.T], 9), axis=0).T
     count, mean = len(ranks), ranks.mean(axis=0)
     error = np.sqrt(methods * (methods + 1) / (6 * count))
@@ -159,7 +171,7 @@ def joined_differences(unit: Unit, values: Array, baseline: Array, tasks: Tasks)
 
 def _joined(unit: Unit, values: Array, tasks: Tasks) -> Array:
     """The mean value of each block, from the values of settings."""
-    if unit == "settings":
+    if unit not in UNITS[1:]:
         return values
     return tasks.by_bench(values) if unit == "benchmarks" else tasks.by_space(values)
 

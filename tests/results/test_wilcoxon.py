@@ -230,7 +230,7 @@ def test_where_it_disagrees_with_the_verdict_that_is_said_with_the_reason(filled
     comparison = compared(filled, crowded())
     (pair,) = comparison.overall.pairs.values()
     assert pair.verdict == 0
-    found = part.tested(comparison)
+    found = comparison.rank_tests
     assert found[0].verdict(0, 1) == 1
     said = " ".join(part.sentences(comparison, found))
     assert "1 of 1 pair differ over 13 settings, 1 over 13 benchmarks and 0 over 2 spaces" in said
@@ -244,10 +244,10 @@ def test_where_it_agrees_nothing_more_is_said(filled: Fill) -> None:
     places = [("x", "b", f"size@{i}") for i in range(8)]
     values = {m: {p: rng.normal(shift, 1, 10).tolist() for p in places} for m, shift in (("a", 5.0), ("b", 5.0))}
     comparison = compared(filled, values)
-    (said,) = part.sentences(comparison, part.tested(comparison))
+    (said,) = part.sentences(comparison, comparison.rank_tests)
     assert said.endswith("0 of 1 pair differ over 8 settings, 0 over 1 benchmark and 0 over 1 space.")
-    marks = part.side_by_side(comparison, part.tested(comparison)).marks
-    assert "Over 1 space no pair can be significant: p is at least 1." in marks
+    marks = part.side_by_side(comparison, comparison.rank_tests).marks
+    assert "Over 1 space no pair can be significant: before correction p is at least 1." in marks
 
 
 def test_the_tables_are_on_the_page_and_in_files_and_on_request_on_the_terminal(

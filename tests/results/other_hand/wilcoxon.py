@@ -1,4 +1,5 @@
-"""Wilcoxon's, Friedman's and mean-rank tables by scipy: one value per setting, per benchmark, per search space."""
+"""Wilcoxon's, Friedman's and mean-rank tables by scipy: one value per setting, per benchmark, per search space; per
+seed where there is one setting."""
 
 from __future__ import annotations
 
@@ -60,27 +61,45 @@ def ranks_of(values: Array) -> Array:
     return stats.rankdata(above.sum(axis=1))
 
 
+def by_seed(report: Report, place: Place) -> Array:
+    """Score of each method with each seed that all of them have; nothing found counts as the worst feasible value."""
+    setting = report.read.cells[place, report.methods[0]]["setting"]
+    worst = setting["worst"] if report.score == "observed" else setting["score_worst"]
+    seeds = report.seeds(report.methods, place)
+    found = np.array([report.values(method, place, seeds) for method in report.methods]).T
+    return np.where(np.isnan(found), worst, found)
+
+
 def tables(report: Report) -> dict[str, dict[str, Any]]:
     """Per level: mean ranks by method, Friedman's χ² and p, and the rows of the pairs."""
     values = medians(report)
     kept = ~np.isnan(values).any(axis=1)
     values, places = values[kept], [p for p, k in zip(report.places, kept, strict=True) if k]
-    found = {}
-    for over in BY:
-        ranks = np.array([joined(over, column, places) for column in np.array([ranks_of(v) for v in values]).T]).T
-        ranks = np.array([stats.rankdata(np.round(block, 9)) for block in ranks])
-        pairs = list(itertools.combinations(range(len(report.methods)), 2))
-        rows = [signed_rank(joined(over, relative(values[:, a], values[:, b]), places)) for a, b in pairs]
-        for row, p_holm in zip(rows, holm([row["p"] for row in rows]), strict=True):
-            row["p_holm"] = p_holm
-        can = len(report.methods) > 2 and len(ranks) > 1
-        found[over] = {
-            "blocks": len(ranks),
-            "ranks": dict(zip(report.methods, ranks.mean(axis=0), strict=True)),
-            "friedman": stats.friedmanchisquare(*ranks.T) if can else None,
-            "pairs": {(report.methods[a], report.methods[b]): row for (a, b), row in zip(pairs, rows, strict=True)},
+    if len(places) == 1:
+        of_seeds = by_seed(report, places[0])
+        return {
+            "seeds": table_of(
+                "settings", report, of_seeds, [places[0]._replace(bench=str(i)) for i in range(len(of_seeds))]
+            )
         }
-    return found
+    return {over: table_of(over, report, values, places) for over in BY}
+
+
+def table_of(over: str, report: Report, values: Array, places: list[Place]) -> dict[str, Any]:
+    """One level: mean ranks by method, Friedman's χ² and p, and the rows of the pairs."""
+    ranks = np.array([joined(over, column, places) for column in np.array([ranks_of(v) for v in values]).T]).T
+    ranks = np.array([stats.rankdata(np.round(block, 9)) for block in ranks])
+    pairs = list(itertools.combinations(range(len(report.methods)), 2))
+    rows = [signed_rank(joined(over, relative(values[:, a], values[:, b]), places)) for a, b in pairs]
+    for row, p_holm in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        row["p_holm"] = p_holm
+    can = len(report.methods) > 2 and len(ranks) > 1
+    return {
+        "blocks": len(ranks),
+        "ranks": dict(zip(report.methods, ranks.mean(axis=0), strict=True)),
+        "friedman": stats.friedmanchisquare(*ranks.T) if can else None,
+        "pairs": {(report.methods[a], report.methods[b]): row for (a, b), row in zip(pairs, rows, strict=True)},
+    }
 
 
 def signed_rank(differences: Array) -> dict[str, Any]:
