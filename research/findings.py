@@ -9,8 +9,8 @@ Of a report only the files are kept that a page, a test or the Makefile names: e
 A page shows a part of a file between two comments. `<!-- from reproduced/nasbot/report.txt: Expected | Feasible -->`
 takes the lines from the first one that begins with `Expected` up to the next that begins with `Feasible` (to the end of
 the file without a second text); `<!-- from reproduced/nasbot/claims.csv: better, worse, verdict -->` a table of these
-columns; `<!-- from reproduced/grand-cpu/test-metrics.csv: method by bench, constraint: mean of metric test-error* -->` a
-table with a row per method, a column per bench and constraint, and the mean of the row whose metric fits test-error*.
+columns; `<!-- from reproduced/grand-cpu/test-metrics.csv: method by bench, constraint: mean of metric test-error* -->`
+a table with a row per method, a column per bench and constraint, and the mean of the row whose metric fits test-error*.
 `<!-- end -->` closes the block. Nothing between the two is written by hand; a test compares them.
 """
 

@@ -18,6 +18,8 @@ from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
 _NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)(0|[1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
+_CUT = re.compile(r"(ndcg|recall|precision|hits?|map|mrr|top|bleu|rouge|cifar)\W*[\d,.:]+$|\d[.:]\d+$", re.IGNORECASE)
+"""Ends of names whose number is no epoch: a rank at which lists are cut (`ndcg@10`), a threshold, a data set."""
 _BITS = {2, 4, 8, 16, 32, 64}
 
 
@@ -88,6 +90,8 @@ def numbered(name: str) -> tuple[str, int] | None:
         return None
     places = list(_NUMBERED.finditer(name))
     if not places or not (places[-1][1] or places[-1][3] or places[-1].end() == len(name)):
+        return None
+    if not (places[-1][1] or places[-1][3] or re.search("ep|step|iter", name.lower())) and _CUT.search(name):
         return None
     start, end = places[-1].span(2)
     return f"{name[:start]}{PLACE}{name[end:]}", int(places[-1][2])

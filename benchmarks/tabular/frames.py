@@ -24,6 +24,9 @@ MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
+MOST_COLUMNS = 10_000
+"""Largest number of columns of a user's table: the header alone of a million takes gigabytes."""
+_BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
 """A text in quotation marks may have several lines, wherever the reader divides the file."""
 
@@ -39,12 +42,31 @@ def check_size(data: Path) -> None:
     if data.suffix == ".parquet":
         facts = pq.read_metadata(data)
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+        _refuse_columns(data, facts.num_columns)
         sizes = iter([(size, facts.num_rows)])
     else:
+        _refuse_columns(data, _commas(data) + 1)
         sizes = ((size, lines - 1) for size, lines in _so_far(data))  # the first line has the names
     most = min(MOST_BYTES, most_unpacked(data, OF_TABLE)) if data.suffix in _COMPRESSED else MOST_BYTES
     for size, rows in sizes:
         _refuse_size(data, size, rows, most)
+
+
+def _refuse_columns(data: Path, columns: int) -> None:
+    if columns > MOST_COLUMNS:
+        raise UsageError(f"{data} has more than {MOST_COLUMNS:,} columns, which is the limit: leave some out")
+
+
+def _commas(data: Path) -> int:
+    """The number of commas in the first line of a file, as far as it matters."""
+    found = 0
+    with pa.input_stream(str(data), compression="detect") as stream:
+        while found <= MOST_COLUMNS and (part := stream.read(1 << 16)):
+            line, end, _ = part.partition(b"\n")
+            found += line.count(b",")
+            if end:
+                break
+    return found
 
 
 def _refuse_size(data: Path, size: int, rows: int = 0, most: int = 0) -> None:
@@ -159,24 +181,23 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
 def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     """Columns of a Parquet file. Raises UsageError if they are no numbers or texts, or too large in memory.
 
-    A text that repeats takes no room in the file: it is read once, with a number for each of its rows, until the length
-    of all texts is known.
+    A text that repeats takes no room in the file, so its bytes are counted as they are read.
     """
     schema, rows = pq.read_schema(data), pq.read_metadata(data).num_rows
     kinds = {name: _plain(schema.field(name).type) for name in wanted if name in schema.names}
     if nested := [name for name, kind in kinds.items() if pa.types.is_nested(kind)]:
         raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, no numbers or texts: leave it out")
-    words = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
-    size = 8 * rows * len(kinds)
-    _refuse_size(data, size)
-    table = pq.read_table(data, columns=wanted, read_dictionary=words)
-    for name in words:
-        parts = [pc.binary_length(part.dictionary).take(part.indices) for part in table[name].chunks]
-        size += sum(pc.sum(lengths).as_py() or 0 for lengths in parts)
-        _refuse_size(data, size)
-    for name in words:
-        table = table.set_column(table.column_names.index(name), name, table[name].cast(kinds[name]))
-    return table
+    _refuse_size(data, 8 * rows * len(kinds))
+    size, tables = 0, []
+    with pq.ParquetFile(data) as file:
+        for batch in file.iter_batches(_BATCH, columns=wanted):
+            part = pa.Table.from_batches([batch])
+            for name, kind in kinds.items():
+                part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
+            size += part.nbytes
+            _refuse_size(data, size)
+            tables.append(part)
+        return pa.concat_tables(tables).combine_chunks() if tables else file.read(columns=wanted)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -20,6 +20,7 @@ from nasbench.benchmarks.tabular.direction import (
     is_reversed,
     is_score,
     looks_like_accuracy,
+    matches,
     scale_of,
     sign_doubt,
     strange_words,
@@ -35,7 +36,6 @@ _Line: TypeAlias = tuple[str, object, str]
 """A key, its value, and a comment. A comment that begins with `?` is a doubt; a key that begins with `#` a proposal."""
 
 _WIDTH = 40  # characters before a comment
-_MOST_COLUMNS = 10_000
 _MOST_REASONS = 30  # columns that a refusal names
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
@@ -63,8 +63,6 @@ def guess(data: Path) -> Guess:
     """
     header = column_names(data)
     check_separator(data, header)
-    if len(header) > _MOST_COLUMNS:
-        raise UsageError(f"{data} has {len(header):,} columns, and at most {_MOST_COLUMNS:,} are guessed: drop some")
     if all(map(_is_number, header)):
         raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
     frame = read_columns(data, dict.fromkeys(header, "to guess what it is"), set(), header)
@@ -91,7 +89,9 @@ def guess(data: Path) -> Guess:
         for entry in entries:
             lines += ["", f"[[{section}]]", *map(_text, entry)]
     lines += ["", "# Left out:"] if roles.left_out else []
-    lines += [f"#   {_plain(name).strip() or 'the column without a name'}: {why}" for name, why in roles.left_out]
+    for name, why in roles.left_out:
+        mark, doubt = ("?", "; or is it a hyper-parameter?") if name in roles.perhaps else (" ", "")
+        lines.append(f"# {mark} {_plain(name).strip() or 'the column without a name'}: {why}{doubt}")
     doubts = sum(" # ? " in line or line.startswith("# ? ") for line in lines)
     return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)
 
@@ -122,7 +122,10 @@ def _top(
     yield "name", _slug(stem_of(data)), "what --bench calls it"
     times = [column for column in roles.metrics if column.meaning == "seconds"]
     if times:
+        is_few = times[0].distinct <= FEW and times[0].distinct * 2 <= len(times[0].values)
         strange = strange_words(times[0].name)
+        if not strange and (is_few or matches(times[0].name, re.compile("costs?"))):
+            strange = f"{times[0].distinct} values" if is_few else times[0].name
         others = (
             f"; or is it {_listed(times[1:])}?" if times[1:] else f"; or something else ({strange})?" * bool(strange)
         )
@@ -132,6 +135,10 @@ def _top(
         yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
     if objective.meaning == "seconds":
         yield "", None, f"? no column looks like a score, so the objective is a time: {_reasons(roles)}"
+    unknown = [c for c in roles.choices if c.meaning != "choice" and not c.doubt]
+    if unknown:
+        said = f"taken for {'hyper-parameters' if unknown[1:] else 'a hyper-parameter'}, though no known word says so"
+        yield "", None, f"? {said}: {', '.join(_plain(c.name) for c in unknown[:_MOST_REASONS])}"
     if roles.repetition:
         yield "repetition", roles.repetition.name, "numbers the repetitions of a configuration"
     if roles.epoch:
@@ -335,7 +342,8 @@ def _remarks(column: Column) -> Iterator[_Line]:
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
     negative = set(column.numbers[column.numbers < 0])
-    if column.meaning in ("seconds", "resource", "size") and negative == {-1.0}:
+    is_share = column.sense == "maximise" and scale_of(column.numbers[column.numbers >= 0]) is not None
+    if (column.meaning in ("seconds", "resource", "size") or is_share) and negative == {-1.0}:
         yield "missing_value", -1, "? -1 stands for none"
 
 

@@ -24,12 +24,13 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
         "lr|learning|(mini)?batch|momentum|decay|dropout|units|layers?|hidden|kernel|filters?|channels?|optimi[sz]er"
         "|activation|coef|weight|clip|buffer|depth|width|n?estimators|trees|leaf|leaves|neighbou?rs|heads|embed(ding)?"
         "|augment(ation)?|scheduler?|warmup|stride|pooling|regulari[sz]ation|subsample|colsample|bootstrap|criterion"
-        "|solver"
+        "|solver|lr\\d?|bs|wd|mom|optim|opt|nodes|blocks?|cells?|stages?|degree|rounds|node|op\\d*|edge\\d*|eps|seqlen"
+        "|algorithm|features?|splits?|samples|bins|arch(itecture)?|model|backbone|init|norm(alization)?"
     ),
     "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),
     "spread": re.compile("std|stderr|stdev|stddev|sd|sem|variance"),
     "rank": re.compile("rank|ranking"),
-    "size": re.compile("n?params?|parameters|flops|macs|madds"),
+    "size": re.compile("n?params|nparam|parameters|flops|macs|madds"),
     "seconds": re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|cost"),
     "resource": re.compile("latency|energy|power|memory|ram|kwh|co2|throughput|fps"),
 }
@@ -92,6 +93,11 @@ def meaning_of(name: str) -> Meaning | None:
     by_words, by_last = _by_words(name), _by_words(last)
     meaning = by_last if by_words in ("choice", *MEASURED) and by_last in MEASURED else by_words
     return "resource" if meaning == "seconds" and _MONEY.search(name) else meaning
+
+
+def is_label(name: str) -> bool:
+    """Whether a name says by itself that its numbers are labels: `trial_id`, `run`, `index`."""
+    return name.lower() in _WHOLE or matches(name, re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|pid"))
 
 
 def is_spread_of_another(name: str, header: Container[str]) -> bool:

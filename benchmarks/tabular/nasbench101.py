@@ -34,6 +34,7 @@ from nasbench.benchmarks.tabular.tfrecord import records
 NAME = "nb101"
 _CELL = ("adjacency", "operations")
 _MEASURED = ("valid", "test", "seconds")
+_MOST_EPOCHS = 1000
 _OVERHEAD = 16  # bytes of a record in addition to its payload
 
 
@@ -75,8 +76,10 @@ def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
     for payload in records(path):
         try:
             _, epochs, adjacency, operations, metrics = json.loads(payload)
+            if not (isinstance(adjacency, str) and isinstance(operations, str) and 1 <= int(epochs) <= _MOST_EPOCHS):
+                raise Malformed("a record is a hash, a number of epochs, two texts of a cell, and its measurements")
             run = _run(int(epochs), base64.b64decode(metrics, validate=True))
-        except (ValueError, TypeError, Malformed, binascii.Error, RecursionError) as error:
+        except (ValueError, TypeError, Malformed, binascii.Error, RecursionError, OverflowError) as error:
             raise UsageError(
                 f"{path} is not a file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
             ) from None

@@ -25,6 +25,7 @@ SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in ran
 """Channels of each stage; the last changes fastest, as in the file."""
 
 _MOST_REPETITIONS = 3
+_MOST_LATENCIES = 1000
 _SCHEDULE = "90"  # epochs; the schedules of 1 and 12 epochs in the file are separate trainings
 
 
@@ -74,6 +75,8 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest_of(path)}"
     networks: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
     try:
+        if len(raw["arch2infos"]) > SPACE.size:
+            raise ValueError(f"{len(raw['arch2infos']):,} networks, and the space has {SPACE.size:,}")
         for index, record in sorted(raw["arch2infos"].items()):
             row = _row(raw["meta_archs"][index])
             results = record[_SCHEDULE]["all_results"]
@@ -82,7 +85,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
                 networks[name] += [(row, runs)] if runs else []
             progress(1)
         return [_table(name, _DATA[name], runs, source) for name, runs in networks.items() if runs]
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
         raise UsageError(
             f"{path} does not have the structure of {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"
         ) from None
@@ -96,6 +99,8 @@ def _row(architecture: str) -> int:
 
 
 def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
+    if len({row for row, _ in networks}) < len(networks):
+        raise ValueError("a network is there twice")
     epochs, repetitions = int(networks[0][1][0]["epochs"]), max(len(runs) for _, runs in networks)
     if not 1 <= epochs <= int(_SCHEDULE) or repetitions > _MOST_REPETITIONS:
         raise ValueError(f"{epochs:,} epochs, {repetitions:,} trainings of a network")
@@ -109,6 +114,8 @@ def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[st
             )
             times = np.cumsum([float(run["train_times"][epoch]) for epoch in range(epochs)])
             curves[row, repetition] = np.stack([valid, test, times], axis=1)
+            if len(run["latency"]) > _MOST_LATENCIES:
+                raise ValueError(f"{len(run['latency']):,} latencies of a training")
             latency = float(np.mean(list(map(float, run["latency"])))) if run["latency"] else np.nan
             values[row, repetition] = valid[-1], test[-1], times[-1], float(run["params"]), float(run["flop"]), latency
     metrics = (

@@ -10,7 +10,7 @@ import pandas as pd
 
 from nasbench.benchmarks.tabular.column import Column
 from nasbench.benchmarks.tabular.exports import Export
-from nasbench.benchmarks.tabular.meaning import MEASURED, split_of
+from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 from nasbench.benchmarks.tabular.trainings import changes, counts_epochs, follows
 
@@ -22,6 +22,8 @@ _NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes
 _MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
 WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
+_BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
+"""Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
 _REASONS = {
     "identity": "names a row or a configuration",
     "outcome": "says how a training ended, which nobody chooses",
@@ -43,6 +45,8 @@ class Roles:
     """The column with official strings of NAS-Bench-201's cells."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
     """Names of columns without a role, and the reasons."""
+    perhaps: set[str] = field(default_factory=set)
+    """Those of `left_out` that may be hyper-parameters: `lora_rank`, `drop_path`, `noise_std`."""
 
     @property
     def first_epoch(self) -> int:
@@ -67,6 +71,8 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
         why = _useless(column, export)
         if why:
             roles.left_out.append((column.name, why))
+            if _may_be_chosen(column, columns, export):
+                roles.perhaps.add(column.name)
         elif column.meaning == "repetition":
             _number(roles, column)
         elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
@@ -119,6 +125,16 @@ def _useless(column: Column, export: Export) -> str:
     return _text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")
 
 
+def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) -> bool:
+    """Whether a column that its name leaves out may be chosen: numbers that stand before the first score."""
+    if column.meaning not in ("identity", "rank", "spread") or export.knows(column.name) or not column.is_number:
+        return False
+    first = next((place for place, other in enumerate(columns) if other.meaning == "score"), len(columns))
+    is_before = any(column is other for other in columns[:first])
+    is_number_of_row = column.meaning == "identity" and (is_label(column.name) or column.distinct == len(column.values))
+    return is_before and column.distinct > 1 and not is_number_of_row
+
+
 def _text_for_numbers(column: Column) -> str:
     """Why texts in a column stand for numbers, which it is no choice among; empty if they do not."""
     if column.is_number:
@@ -129,7 +145,7 @@ def _text_for_numbers(column: Column) -> str:
     if column.meaning not in MEASURED:
         return ""
     odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
-    if texts.str.fullmatch(WRITTEN).all():
+    if texts.str.fullmatch(WRITTEN).all() or texts.str.match(_BEGINS_AS_NUMBER).all():
         return (
             f"a measurement by its name, but its values are text, such as {odd.iloc[0]!r}: write plain numbers"
             f"{' of seconds' if column.meaning == 'seconds' else ''}"

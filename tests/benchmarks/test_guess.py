@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.tabular.column import numbered
 from nasbench.benchmarks.tabular.guess import guess
 from nasbench.benchmarks.tabular.user_table import read_table
 from tests.conftest import Printed
@@ -153,7 +155,7 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
         ("a;b;loss\n1;0,5;0,7\n", "one column in its first line, and more below: .* commas must separate them"),
         ("# mine\na,b,loss\n1,2,3\n", "one column in its first line, and more below"),
         ("0.1,1,0.7\n0.1,2,0.8\n", "the first line of .* holds numbers .0.1, ….: it must name the columns"),
-        (",".join(f"c{i}" for i in range(10_001)) + "\n" + "1," * 10_000 + "1\n", "has 10,001 columns, and at most"),
+        (",".join(f"c{i}" for i in range(10_001)) + "\n" + "1," * 10_000 + "1\n", "has more than 10,000 columns"),
         ("a,b\nx,y\n", "no column of .* can be the objective.*: a .the same in every row., b .the same in every row."),
         (
             "id,acc\n1,0.5\n2,0.6\n",
@@ -347,3 +349,52 @@ def test_a_file_with_a_row_per_metric_is_refused(guessed: Guessed) -> None:
         guessed("\n".join(["lr,bs,.metric,mean", *rows]))
     neighbours = [row.replace("rmse", "euclidean").replace("rsq", "cosine") for row in rows]
     assert 'name = "metric"' in guessed("\n".join(["lr,bs,metric,val_acc", *neighbours]))
+
+
+def test_a_number_at_which_lists_are_cut_is_no_epoch(guessed: Guessed) -> None:
+    rows = [f"{row},{0.5 + 0.01 * i},{0.4 + 0.01 * i},{10 + i * i}" for i, row in enumerate(GRID)]
+    text = guessed("\n".join(["lr,bs,ndcg@10,recall@20,train_time", *rows]))
+    assert "epoch" not in text
+    assert "# ? the first metric is the objective: or should recall@20 be it?" in text
+    for name in ("mAP_0.5:0.95", "BLEU-4", "val_acc_top-1", "pinball_loss_0.9", "acc_cifar-10"):
+        assert numbered(name) is None
+    assert numbered("val_acc_12") == ("val_acc_{epoch}", 12)
+
+
+@pytest.mark.parametrize("name", ["lora_rank", "rank", "drop_path", "noise_std", "code_length"])
+def test_what_a_name_leaves_out_is_doubted_where_it_may_be_chosen(name: str, guessed: Guessed) -> None:
+    rows = [f"{row.replace(',', f',{4 << i % 3},')},{0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
+    text = guessed("\n".join([f"lr,{name},bs,val_acc", *rows]))
+    assert re.search(rf"^# \? {name}: .*; or is it a hyper-parameter\?$", text, re.MULTILINE)
+    behind = [f"{row},{0.5 + 0.01 * i},{i % 3}" for i, row in enumerate(GRID)]
+    assert "or is it a hyper-parameter?" not in guessed("\n".join([f"lr,bs,val_acc,{name}", *behind]))
+    numbers = [f"{i},{row},{0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
+    assert "or is it a hyper-parameter?" not in guessed("\n".join(["run_id,lr,bs,val_acc", *numbers]))
+
+
+@pytest.mark.parametrize("name", ["dataset", "best_iteration", "oom", "gpu", "epochs_trained"])
+def test_a_hyperparameter_of_an_unknown_name_is_said(name: str, guessed: Guessed) -> None:
+    rows = [f"{row},{7 * (i % 2)},{0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
+    said = f"# ? taken for a hyper-parameter, though no known word says so: {name}"
+    assert said in guessed("\n".join([f"lr,bs,{name},val_acc", *rows]))
+    assert "no known word" not in guessed("\n".join(["lr,bs,max_depth,val_acc", *rows]))
+
+
+@pytest.mark.parametrize(("name", "values"), [("time_step", (1, 2, 3)), ("cost", range(12)), ("max_time", (60, 90))])
+def test_a_time_that_may_be_chosen_is_a_doubtful_cost(name: str, values: Sequence[int], guessed: Guessed) -> None:
+    rows = [f"{row},{values[i % len(values)]},{0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
+    assert "? the seconds that an evaluation takes; or something else" in guessed(
+        "\n".join([f"lr,bs,{name},err", *rows])
+    )
+
+
+@pytest.mark.parametrize("value", ["{} million", "{}.1 GFLOPs", "1h {}m"])
+def test_a_measurement_written_with_its_unit_is_no_category(value: str, guessed: Guessed) -> None:
+    rows = [f"{row},{value.format(i % 4)},{0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
+    text = guessed("\n".join(["lr,bs,flops,val_acc", *rows]))
+    assert "a measurement by its name, but its values are text" in text
+
+
+def test_minus_one_among_shares_may_stand_for_none(guessed: Guessed) -> None:
+    rows = [f"{row},{-1 if i == 3 else 0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
+    assert "missing_value = -1" in guessed("\n".join(["lr,bs,val_acc", *rows]))

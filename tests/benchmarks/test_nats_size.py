@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import math
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable
@@ -101,7 +102,16 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
     whole = written(tmp_path / "whole.pbz2", raw()).read_bytes()
     without = raw()
     del without["arch2infos"][1]["90"]["all_results"]["cifar100", 777]["eval_acc1es"]["x-test@3"]
+    many, infinite, twice, latencies = raw(), raw(), raw(), raw()
+    many["arch2infos"] = dict.fromkeys(range(32_769), many["arch2infos"][0])
+    twice["meta_archs"] = [twice["meta_archs"][0]] * len(twice["meta_archs"])
+    infinite["arch2infos"][0]["90"]["all_results"]["cifar10-valid", 777]["epochs"] = math.inf
+    latencies["arch2infos"][0]["90"]["all_results"]["cifar10-valid", 777]["latency"] = [0.0] * 1001
     bad = {
+        "many.pbz2": bz2.compress(pickle.dumps(many)),
+        "twice.pbz2": bz2.compress(pickle.dumps(twice)),
+        "infinite.pbz2": bz2.compress(pickle.dumps(infinite)),
+        "latencies.pbz2": bz2.compress(pickle.dumps(latencies)),
         "cut.pbz2": whole[:-40],
         "empty.pbz2": b"",
         "other.pbz2": bz2.compress(pickle.dumps([1, 2])),
