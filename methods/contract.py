@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, isfunction, signature
 from typing import ClassVar, NamedTuple
 
 from numpy.random import Generator
@@ -108,11 +108,16 @@ def beginning_of(method: Method) -> float:
 
 def _is_method(item: object) -> bool:
     """Whether an object is a class of methods. Raises UsageError if its facts are where nobody reads them."""
-    if not (isinstance(item, type) and issubclass(item, Method)):
+    if isfunction(item) or (isinstance(item, type) and not issubclass(item, Method)):
+        raise UsageError(f"{item.__name__} is no method: a class that extends nasbench.methods.Method is expected")
+    if not isinstance(item, type):
         return False
     for name, kind in (("about", About), ("needs", Needs)):
         if not isinstance(getattr(item, name), kind):
             raise UsageError(f"{name} of {item.__name__} must be {kind.__name__}(…), not {getattr(item, name)!r}")
+    for p in signature(item.__init__).parameters.values():  # type: ignore[misc]
+        if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty:
+            raise UsageError(f"{p.name!r} of {item.__name__} is no option: in its constructor, write `*` before it")
     for name in ("ask", "tell"):
         if iscoroutinefunction(getattr(item, name)):
             raise UsageError(f"{name} of {item.__name__} must be a function, not `async def {name}`")

@@ -37,6 +37,13 @@ def registrations(folder: Path, registry: str) -> Iterator[tuple[Path, Entry]]:
                 yield path, Entry(found["name"], found["summary"] or "", place[0] if len(place) > 1 else "")
 
 
+def module_called(package: str, name: str) -> Path | None:
+    """The source file of a package with a name; None if there is none."""
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((path for folder in folders if (path := Path(folder, f"{name}.py")).is_file()), None)
+
+
 def catalogue(package: str, registry: str, points: str) -> list[Entry]:
     """Everything that the files of a package register (`registrations`), then the plug-ins.
 

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from nasbench.base.catalogue import registrations
+from nasbench.base.catalogue import module_called, registrations
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.foreign import Broken, foreign
 
@@ -149,6 +149,8 @@ class Registry(Generic[T]):
         for beginning, (what, command) in self.advice.items():
             if name.startswith(beginning):
                 raise NotHere(f"{self._kind} {name!r} is not here: {', '.join(filter(None, (what, command)))}", command)
+        if (path := module_called(self._package, name)) is not None:
+            raise UsageError(f"unknown {self._kind} {name!r}: {path} registers none of this name")
         raise with_reasons(unknown(self._kind, name, *([], self._items) if self._many else [self._items]), self)
 
     def _load(self) -> None:

@@ -257,3 +257,27 @@ def test_a_method_whose_annotations_cannot_be_evaluated_hides_no_other(
     assert "the annotations of the constructor of Careless cannot be evaluated" in " ".join(listed.out.split())
     with pytest.raises(UsageError, match="import their types at run time"):
         MethodSpec.parse("careless")
+
+
+def test_what_is_no_class_of_methods_is_told_what_is_expected() -> None:
+    def search() -> None: ...
+
+    for wrong in (search, type("Plain", (), {})):
+        with pytest.raises(UsageError, match="is no method: a class that extends"):
+            METHODS.add("wrong", wrong)  # type: ignore[arg-type]
+
+
+def test_an_option_that_is_not_keyword_only_is_named() -> None:
+    class Positional(RandomSearch):
+        def __init__(self, problem: Problem, rng: Generator, patience: int = 3) -> None:
+            super().__init__(problem, rng)
+
+    with pytest.raises(
+        UsageError, match=r"'patience' of Positional is no option: in its constructor, write `\*` before"
+    ):
+        METHODS.add("wrong", Positional)
+
+
+def test_a_file_that_registers_nothing_is_named() -> None:
+    with pytest.raises(UsageError, match=r"unknown method 'learners': .*learners\.py registers none of this name"):
+        METHODS.get("learners")
