@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import BenchmarkSpec, abilities, open_benchmark, parse_constraints
 from nasbench.cli.engine.batches import trajectory_of
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.methods import MethodSpec
@@ -203,6 +203,8 @@ def recompute(archive: Archive, share: float, seed: int) -> Iterator[Recomputed]
 def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
     setup = fragment.setup
     try:
+        if BenchmarkSpec.parse(setup.bench).file:
+            raise UsageError("its data are a file, and an archive does not choose which files are opened")
         planned = _planned(setup, seed)
     except UsageError as error:
         return Recomputed(setup, seed, None, str(error))

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.decoding import decoded
-from nasbench.results.store.fragment import Fragment, RunRecord, of_another_schema
+from nasbench.results.store.fragment import Fragment, RunRecord, checked, of_another_schema
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setting, Setup
 
@@ -128,7 +128,8 @@ class Archive(Store):
             runs = tuple(_record(run) for run in facts["runs"])
             if not runs or len({run.seed for run in runs}) < len(runs):
                 raise ValueError("a setup without runs, or with two of one seed")
-            yield ArchivedFragment(self.folder, _setup(facts["setup"]), runs, facts["provenance"], self, number)
+            setup, made_by = _setup(facts["setup"]), checked(facts["provenance"])
+            yield ArchivedFragment(self.folder, setup, runs, made_by, self, number)
             number += len(runs)
 
     def fragments(self) -> list[Fragment]:

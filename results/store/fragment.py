@@ -135,6 +135,13 @@ class Fragment:
             return next((batch.column(0)[0].as_py() for batch in batches if len(batch)), None)
 
 
+def checked(provenance: object) -> dict[str, Any]:
+    """A provenance as reports read it. Raises ValueError for anything else."""
+    if not (isinstance(provenance, dict) and isinstance(provenance.get("versions"), dict) and "commit" in provenance):
+        raise ValueError("a provenance without versions and commit")
+    return provenance
+
+
 def write(
     folder: Path, setup: Setup, trajectories: list[Trajectory], provenance: dict[str, Any], logs: dict[int, str]
 ) -> list[RunRecord]:
@@ -171,7 +178,7 @@ def read(path: Path) -> Fragment:
     _check_version(path, facts)
     try:
         runs = tuple(RunRecord(**run) for run in facts["runs"])
-        fragment = Fragment(path, Setup.from_json(facts["setup"]), runs, facts["provenance"])
+        fragment = Fragment(path, Setup.from_json(facts["setup"]), runs, checked(facts["provenance"]))
         rows = sum(run.rows for run in runs)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Torn(f"incomplete metadata ({error})") from None

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -16,7 +16,7 @@ from nasbench.base.exits import INTERRUPTED
 from nasbench.cli.engine.archives import embedded, open_archive, recompute
 from nasbench.methods import MethodSpec
 from nasbench.methods.random_search import RandomSearch
-from nasbench.results import Store
+from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive
 from nasbench.results.store.packing import pack
 from tests.conftest import Printed
@@ -56,6 +56,21 @@ def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(packed:
     stale = list(recompute(Archive(tampered(packed, version)), 0.1, 0))
     assert {one.same for one in stale} == {None}
     assert "another version" in stale[0].why
+
+
+def test_an_archive_chooses_no_file_to_be_opened(packed: Path) -> None:
+    def elsewhere(facts: dict[str, Any]) -> None:
+        for setup in facts["setups"]:
+            setup["setup"]["bench"] = "mlp:/etc/passwd:x"
+
+    (one, *_) = recompute(Archive(forged(packed, elsewhere)), 0.01, 0)
+    assert (one.same, one.why) == (None, "its data are a file, and an archive does not choose which files are opened")
+
+
+@pytest.mark.parametrize("provenance", [[1, [2]], {}, {"versions": 3, "commit": ""}, None])
+def test_an_archive_without_a_provenance_is_none(provenance: object, packed: Path) -> None:
+    with pytest.raises(StoreError, match="a provenance without versions and commit"):
+        Archive(forged(packed, lambda facts: facts["setups"][0].update(provenance=provenance)))
 
 
 def test_a_ctrl_c_that_foreign_code_loses_ends_a_check_and_accuses_no_run(
