@@ -157,7 +157,8 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame, record: RunRecord) -> Itera
         regret = f"; oracle {setting.oracle:.7g}, regret {best['objective'] - setting.oracle:.4g}{percent}"
     lines = [
         f"Best {setting.objective}: {best['objective']:.7g} {setting.unit}".rstrip()
-        + f" (evaluation {best['evaluation']}{regret})",
+        + f" observed (evaluation {best['evaluation']}{regret})",
+        *_scored(rows, best, setting.unit),
         f"Feasible: {len(feasible)} of {count(record.evaluations, 'evaluation')} "
         f"({100 * len(feasible) / record.evaluations:.0f} %), "
         f"the first at evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
@@ -170,7 +171,21 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame, record: RunRecord) -> Itera
     lines += [
         f"{name} there (test split, reported only): {best[f'metric.{name}']:.7g}" for name in setting.test_metrics
     ]
+    configuration = json.loads(best["configuration"])
+    if not networks.is_network(configuration):
+        lines.append(f"Best configuration: {best['configuration']}")
     yield "\n".join(lines)
+
+
+def _scored(rows: pd.DataFrame, best: pd.Series[Any], unit: str) -> Iterable[str]:
+    """What reports compare instead of the observed value: the hidden repetition's, or the mean over all."""
+    hidden, is_feasible = rows["hidden"].iloc[-1], rows["hidden_feasible"].iloc[-1]
+    mean = "" if pd.isna(best["score"]) else f"mean over all repetitions {best['score']:.7g} {unit}".rstrip()
+    if not pd.isna(is_feasible):
+        value = f"{hidden:.7g} {unit}".rstrip() if is_feasible else "nothing found (a failure or a violation)"
+        yield f"Scored: {value} in the hidden repetition, which reports compare{'; ' * bool(mean)}{mean}"
+    elif mean:
+        yield f"Scored: {mean}, which reports compare"
 
 
 def _front(fragment: Fragment, rows: pd.DataFrame, record: RunRecord) -> Iterable[str]:

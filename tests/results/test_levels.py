@@ -197,14 +197,14 @@ def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled
     setting = replace(SETTING, highest=HIGHEST)
     store = filled({make_setup(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
     page = described(store, "random", "toy", None, 0)
-    assert "Best valid-error@1: 3 % (evaluation 2; oracle 1, regret 2, 200 %)" in page
+    assert "Best valid-error@1: 3 % observed (evaluation 2; oracle 1, regret 2, 200 %)" in page
     steps = page.partition("Incumbent steps")[2].splitlines()[1:4]
     assert [line.split()[:4] for line in steps] == [
         ["evaluation", "after", "[s]", "level"],
         ["1", "1", "1", "2"],
         ["2", "2", "9", "3"],
     ]
-    assert "Best valid-error@1: 3 % (evaluation 2; level 3 of 9)" in described(store, "random", "toy", None, 1)
+    assert "Best valid-error@1: 3 % observed (evaluation 2; level 3 of 9)" in described(store, "random", "toy", None, 1)
 
 
 def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> None:

@@ -460,11 +460,25 @@ def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp
 # One run's page
 
 
+@pytest.mark.parametrize(
+    ("hidden", "said"),
+    [
+        ((6.0, True), "Scored: 6 % in the hidden repetition, which reports compare; mean over all repetitions 8 %"),
+        ((math.nan, False), "Scored: nothing found (a failure or a violation) in the hidden repetition, which reports"),
+        ((math.nan, None), "Scored: mean over all repetitions 8 %, which reports compare"),
+    ],
+)
+def test_a_runs_page_tells_what_reports_compare(hidden: tuple[float, bool | None], said: str, filled: Fill) -> None:
+    run = make_run(0, [5.0, 4.0], scores=[(7.0, True), (8.0, True)], hidden=[(1.0, True), hidden])
+    assert said in " ".join(described(filled({make_setup("a"): [run]}), "a", "toy", None, 0).split())
+
+
 def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
     failed = make_run(7, [9.0, math.nan, 4.0, 5.0, 3.0], [True, True, True, True, False])
     store = filled({make_setup("a"): [make_run(6, [1.0]), failed]})
     text = described(store, "a", "toy", None, 7)
-    assert "Best valid-error@1: 4 % (evaluation 3; oracle 1, regret 3, 300 %)" in text
+    assert "Best valid-error@1: 4 % observed (evaluation 3; oracle 1, regret 3, 300 %)" in text
+    assert 'Best configuration: {"x": 2}' in text
     assert "Feasible: 3 of 5 evaluations (60 %), the first at evaluation 1, after 1 s" in text
     steps = text.partition("Incumbent steps\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split() for line in steps[1:]] == [["1", "1", "9", "x=0"], ["3", "3", "4", "x=2"]]
