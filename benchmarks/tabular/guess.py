@@ -342,9 +342,9 @@ def _remarks(column: Column) -> Iterator[_Line]:
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
     negative = set(column.numbers[column.numbers < 0])
-    is_share = column.sense == "maximise" and scale_of(column.numbers[column.numbers >= 0]) is not None
-    if (column.meaning in ("seconds", "resource", "size") or is_share) and negative == {-1.0}:
-        yield "missing_value", -1, "? -1 stands for none"
+    if len(negative) == 1 and float(min(negative)).is_integer() and not is_reversed(column.name):
+        mark = int(min(negative))  # where nothing else is negative, it is a mark: -1, -999
+        yield "missing_value", mark, f"? {mark} stands for none"
 
 
 def _text(line: _Line) -> str:

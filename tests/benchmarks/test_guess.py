@@ -395,6 +395,10 @@ def test_a_measurement_written_with_its_unit_is_no_category(value: str, guessed:
     assert "a measurement by its name, but its values are text" in text
 
 
-def test_minus_one_among_shares_may_stand_for_none(guessed: Guessed) -> None:
-    rows = [f"{row},{-1 if i == 3 else 0.5 + 0.01 * i}" for i, row in enumerate(GRID)]
-    assert "missing_value = -1" in guessed("\n".join(["lr,bs,val_acc", *rows]))
+@pytest.mark.parametrize(("name", "mark"), [("val_acc", -1), ("val_loss", -999), ("train_time", -1)])
+def test_one_negative_number_may_stand_for_none(name: str, mark: int, guessed: Guessed) -> None:
+    rows = [f"{row},{mark if i == 3 else 0.5 + 0.01 * i},{0.1 + 0.01 * i}" for i, row in enumerate(GRID)]
+    assert f"? {mark} stands for none" in guessed("\n".join([f"lr,bs,{name},err", *rows]))
+    assert "stands for none" not in guessed("\n".join([f"lr,bs,neg_{name},err", *rows]))
+    two = [row.replace(f",{mark},", ",-0.25,") for row in rows]
+    assert "stands for none" not in guessed("\n".join([f"lr,bs,{name},err", *two]))
