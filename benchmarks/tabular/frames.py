@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,13 @@ def _refuse_columns(data: Path, columns: int) -> None:
 def _commas(data: Path) -> int:
     """The number of commas in the first line of a file, as far as it matters."""
     found = 0
-    with pa.input_stream(str(data), compression="detect") as stream:
+    with suppress(pa.ArrowException, OSError), pa.input_stream(str(data), compression="detect") as stream:
         while found <= MOST_COLUMNS and (part := stream.read(1 << 16)):
             line, end, _ = part.partition(b"\n")
             found += line.count(b",")
             if end:
                 break
-    return found
+    return found  # of a damaged file, too, which is said when its bytes are counted
 
 
 def _refuse_size(data: Path, size: int, rows: int = 0, most: int = 0) -> None:

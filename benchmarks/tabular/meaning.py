@@ -25,7 +25,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
         "|activation|coef|weight|clip|buffer|depth|width|n?estimators|trees|leaf|leaves|neighbou?rs|heads|embed(ding)?"
         "|augment(ation)?|scheduler?|warmup|stride|pooling|regulari[sz]ation|subsample|colsample|bootstrap|criterion"
         "|solver|lr\\d?|bs|wd|mom|optim|opt|nodes|blocks?|cells?|stages?|degree|rounds|node|op\\d*|edge\\d*|eps|seqlen"
-        "|algorithm|features?|splits?|samples|bins|arch(itecture)?|model|backbone|init|norm(alization)?"
+        "|algorithm|features?|splits?|bins|arch(itecture)?|model|backbone|init|norm(alization)?"
     ),
     "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),
     "spread": re.compile("std|stderr|stdev|stddev|sd|sem|variance"),
