@@ -43,7 +43,10 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     if inside:
         place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
         first += f" (its defaults were chosen on {place})"
-    tied = [called(comparison, overall, p.b) for p in level if (rank := overall.rank_of(p.b)) and rank.first == 1]
+    tied = [(rank, p.b) for p in level if (rank := overall.rank_of(p.b)) and rank.first == 1]
+    near = [called(comparison, overall, m) for rank, m in tied if rank.last <= max(2, len(overall.ranks) / 2)]
+    far = [called(comparison, overall, m) for rank, m in tied if rank.last > max(2, len(overall.ranks) / 2)]
+    open_places = f"{listed(far, 'or')} (places 1 to {max((rank.last for rank, _ in tied), default=1)})"
     behind = [called(comparison, overall, p.b) for p in level]
     omitted = f", {not_tested(comparison, overall, untested)}" if untested else ""
     if not better and not worse:
@@ -62,8 +65,11 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     own = f" {_of_baseline(comparison)}" if names_baseline and comparison.baseline != leader.method else ""
     if worse:
         verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
-    elif tied:
-        verdict = f"{listed([first, *tied])} share first place"
+    elif near:  # few or noisy seeds leave places open, and make no better headline
+        verdict = f"{listed([first, *near])} share first place"
+        verdict += f", not to be told from {open_places}" * bool(far)
+    elif far:
+        verdict = f"{first} has the lowest expected rank, but is not to be told from {open_places}"
     elif behind:
         verdict = f"{first} has the lowest expected rank, but does not differ significantly from {listed(behind, 'or')}"
     elif untested:

@@ -212,3 +212,16 @@ def test_methods_that_another_one_beats_do_not_share_first_place(filled: Fill) -
     runs["d"] = [9.0 + s for s in range(10)]
     comparison = compared(filled, {method: {("f", "y", "none"): own} for method, own in runs.items()})
     assert sentences.headline(comparison).startswith("On y a and b share first place")
+
+
+def test_few_noisy_seeds_share_no_first_place(filled: Fill) -> None:
+    """b is often better and often worse than all: its place is open, and that is no better headline."""
+    runs = {name: [10.0 * i + s / 10 for s in range(10)] for i, name in enumerate("acde")}
+    runs["b"] = [-1.0, 95.0, -2.0, 96.0, -3.0, 97.0]
+    comparison = compared(filled, {method: {("f", "x", "none"): own} for method, own in runs.items()})
+    rank = comparison.overall.rank_of(comparison.methods.index("b"))
+    assert rank is not None
+    assert (rank.first, rank.last) == (1, 5)
+    said = sentences.headline(comparison)
+    assert said.startswith("On x a has the lowest expected rank, but is not to be told from b (places 1 to 5)")
+    assert "share" not in said
