@@ -43,9 +43,10 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     if inside:
         place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
         first += f" (its defaults were chosen on {place})"
+    most = max(2, (len(overall.ranks) + 1) // 2)
     tied = [(rank, p.b) for p in level if (rank := overall.rank_of(p.b)) and rank.first == 1]
-    near = [called(comparison, overall, m) for rank, m in tied if rank.last <= max(2, len(overall.ranks) / 2)]
-    far = [called(comparison, overall, m) for rank, m in tied if rank.last > max(2, len(overall.ranks) / 2)]
+    near = [called(comparison, overall, m) for rank, m in tied if rank.last <= most]
+    far = [called(comparison, overall, m) for rank, m in tied if rank.last > most]
     open_places = f"{listed(far, 'or')} (places 1 to {max((rank.last for rank, _ in tied), default=1)})"
     behind = [called(comparison, overall, p.b) for p in level]
     omitted = f", {not_tested(comparison, overall, untested)}" if untested else ""
