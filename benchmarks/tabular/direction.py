@@ -43,8 +43,8 @@ _QUALIFIERS = re.compile(
     r"val|valid|validation|dev|eval|test|train|training|fit|cv|oof|metrics?|objective|value|mean|avg|average|median|max|min"
     r"|best|final|last|total|sum|macro|micro|weighted|balanced|at|of|in|the|on|and|k|\d+\w?|epochs?|\d*ep|pct|percent|root|squared?"
     r"|absolute|log|cross|logistic|categorical|binary|sparse|hinge|huber|classification|regression|prediction|model|word"
-    r"|character|bits?|area|under|curve|roc|pr|ovr|ovo|top|rates?|r|wall|clock|cpu|gpu|elapsed|per|steps?|ms|s|h|min|m|f|u"
-    r"|explained|variance|episodes?|ep|rew|inference|forward|step|batch|image|sample|iteration|it|search|run|trial|device"
+    r"|character|bits?|area|under|curve|roc|pr|ovr|ovo|top|rates?|r|wall|clock|cpu|gpu|elapsed|per|steps?|ms|s|h|m|f|u"
+    r"|explained|variance|episodes?|ep|rew|inference|forward|batch|image|sample|iteration|it|search|run|trial|device"
     "|sens|spec|classif|regr|rollout|learners"
 )
 """Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""

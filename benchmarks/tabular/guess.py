@@ -196,19 +196,14 @@ def _seen(column: Column, values: list[Any]) -> str:
     few = min(FEW, len(column.values) // 2) if column.is_number else FEW
     if not doubt and len(values) > few and column.meaning is None:
         doubt = "or is it a measurement?"
-    if (
-        not doubt
-        and column.meaning is None
-        and len(values) > 2
-        and values in (_counted(0, values), _counted(1, values))
-    ):
+    if not doubt and column.meaning is None and len(values) > 2 and _are_counted(values):
         doubt = "or does it number repetitions?"
     return f"? {remark}; {doubt}" if doubt else remark
 
 
-def _counted(first: int, values: list[Any]) -> list[int]:
-    """As many whole numbers as there are values, from the first one."""
-    return list(range(first, first + len(values)))
+def _are_counted(values: list[Any]) -> bool:
+    """Whether ascending values are the whole numbers from 0 or from 1 on."""
+    return values in (list(range(len(values))), list(range(1, len(values) + 1)))
 
 
 def _cell() -> Iterator[list[_Line]]:
@@ -300,20 +295,22 @@ def _direction(column: Column, why: str, values: Array, is_objective: bool) -> l
     """The line that states the direction of a score; `why` is the reason for maximising, empty if there is none."""
     scale, contradiction = scale_of(values), sign_doubt(column.name, values)
     strange = strange_words(column.name)
-    strange = f"or does {strange} change that?" if strange else ""
+
+    def said(remark: str) -> str:
+        return f"? {remark}; or does {strange} change that?" if strange else remark
+
     if contradiction:
         return [("direction", "?", f"? {contradiction}: minimise or maximise; import waits for it")]
     if why and column.sense == "maximise" and scale and not is_reversed(column.name):
-        remark = f"more is better, by its name: {scale} - value is minimised"
-        return [("complement_of", scale, f"? {remark}; {strange}" if strange else remark)]
+        return [("complement_of", scale, said(f"more is better, by its name: {scale} - value is minimised"))]
     if column.sense == "maximise":
         remark = "more is better, by its name" + ("; its negative is minimised" if is_objective else "")
-        return [("direction", "maximise", f"? {remark}: {strange}" if strange else remark)]
+        return [("direction", "maximise", said(remark))]
     if column.sense == "minimise":
         remark = "less is better, by its name"
         if is_reversed(column.name):
-            return [("direction", "minimise", f"? {remark}: {strange}" if strange else remark)]
-        return [("", None, f"? {remark}: {strange}")] if strange else []
+            return [("direction", "minimise", said(remark))]
+        return [("", None, said(remark))] if strange else []
     if is_objective:
         doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"
         return [("direction", "?", f"? {doubt}; import waits for it")]

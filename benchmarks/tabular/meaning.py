@@ -21,10 +21,10 @@ MEASURED = ("score", "seconds", "resource", "size")
 _SPLITS = {"valid": re.compile("val|valid|validation|dev|eval"), "train": re.compile("train|training")}
 _WORDS: dict[Meaning, re.Pattern[str]] = {
     "choice": re.compile(
-        "lr|learning|(mini)?batch|momentum|decay|dropout|units|layers?|hidden|kernel|filters?|channels?|optimi[sz]er"
+        "lr\\d?|learning|(mini)?batch|momentum|decay|dropout|units|layers?|hidden|kernel|filters?|channels?|optimi[sz]er"
         "|activation|coef|weight|clip|buffer|depth|width|n?estimators|trees|leaf|leaves|neighbou?rs|heads|embed(ding)?"
         "|augment(ation)?|scheduler?|warmup|stride|pooling|regulari[sz]ation|subsample|colsample|bootstrap|criterion"
-        "|solver|lr\\d?|bs|wd|mom|optim|opt|nodes|blocks?|cells?|stages?|degree|rounds|node|op\\d*|edge\\d*|eps|seqlen"
+        "|solver|bs|wd|mom|optim|opt|nodes?|blocks?|cells?|stages?|degree|rounds|op\\d*|edge\\d*|eps|seqlen"
         "|algorithm|features?|splits?|bins|arch(itecture)?|model|backbone|init|norm(alization)?"
     ),
     "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),

@@ -53,10 +53,10 @@ def table(comparison: Comparison) -> Table:
         "points of the budget, without a verdict: the end decides."
     )
     title = f"Probability that {name} is better, at the end of the budget"
-    marks = rows.marks(pairs, comparison.overall.tested)
+    marks = [rows.marks(pairs, comparison.overall.tested)]
     if "Wilcoxon" in shown:
-        marks += f" Wilcoxon: p of the signed-rank test over {wilcoxon.blocks(comparison.rank_tests[0])} (Holm)."
-    return Table("comparison", title, note, data, shown, bold, marks, "terminal")
+        marks.append(f"Wilcoxon: p of the signed-rank test over {wilcoxon.blocks(comparison.rank_tests[0])} (Holm).")
+    return Table("comparison", title, note, data, shown, bold, " ".join(filter(None, marks)), "terminal")
 
 
 def over_budget(comparison: Comparison, points: int) -> Panel:

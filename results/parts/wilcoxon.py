@@ -25,8 +25,8 @@ _DARKEST = 1e-3  # p with the darkest colour
 
 _INTRO_OF_SEEDS = (
     "What papers of this field print where there is one setting: Wilcoxon's signed-rank test of each pair over seeds, "
-    "after Holm's correction. Runs with the same seed see the same noise, and are paired. The verdicts of this report "
-    "are those above; they do not pair."
+    "after Holm's correction. Runs with the same seed draw their noise by the same numbers, and lack the same "
+    "repetition: they are paired. The verdicts of this report are those above; they do not pair."
 )
 _INTRO = (
     "What papers of this field print: Wilcoxon's signed-rank test of each pair on the medians over seeds, after "

@@ -332,7 +332,7 @@ def test_an_unknown_word_in_the_name_of_a_measurement_is_a_doubt(guessed: Guesse
     text = guessed("\n".join(["lr,bs,auc_se,survival_time", *rows]))
     assert "? more is better, by its name: 1 - value is minimised; or does se change that?" in text
     assert "? the seconds that an evaluation takes; or something else (survival)?" in text
-    assert "? less is better, by its name: or does survival change that?" in text
+    assert "? less is better, by its name; or does survival change that?" in text
     plain = guessed("\n".join(["lr,bs,val_auc,train_time_s", *rows]))
     assert not [line for line in plain.splitlines() if "# ?" in line]
 
