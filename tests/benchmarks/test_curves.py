@@ -71,7 +71,7 @@ def test_without_a_curve_of_test_scores_all_else_is_recorded_to_the_bit() -> Non
     }
 
 
-def test_the_objective_is_that_of_the_last_epoch_and_test_metrics_are_held_out() -> None:
+def test_the_objective_is_that_of_the_last_epoch_and_test_metrics_are_hidden() -> None:
     recorded = curves_of(open_benchmark(NAME))
     assert recorded.objective.name == f"val-error@{EPOCHS}"
     assert all(m.is_test == m.name.startswith("test-") for m in recorded.metrics)

@@ -167,7 +167,7 @@ def test_the_import_says_what_is_left_out(
         "xtest",
     ],
 )
-def test_names_of_held_out_data_are_noticed(name: str) -> None:
+def test_names_of_test_data_are_noticed(name: str) -> None:
     assert sounds_like_test(name)
 
 

@@ -98,7 +98,7 @@ def test_an_incumbent_is_worth_what_its_run_never_observes(
 
 
 @pytest.mark.parametrize("method", METHODS_TRIED)
-def test_one_repetition_of_each_configuration_is_held_back(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_repetition_of_each_configuration_is_hidden(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any of them, each as often, and no other: a run of 400 evaluations of nine configurations sees all the rest."""
     held = np.zeros(4, int)
     for seed in range(120):
@@ -113,7 +113,7 @@ def test_one_repetition_of_each_configuration_is_held_back(method: str, monkeypa
         assert stats.chisquare(held).pvalue > 1e-3
 
 
-def test_of_configurations_with_as_many_repetitions_the_same_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_configurations_with_as_many_repetitions_the_same_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """So a run sees nothing of a split that the configurations of a repetition share."""
     for seed in range(20):
         seen = observed(made("random", seed, "none", monkeypatch, evaluations=400))
@@ -194,7 +194,7 @@ class Fragile(TabularBenchmark):
 
 
 @pytest.mark.parametrize("how", ["ok", "failed", "raises", "infinite"])
-def test_where_the_repetition_held_back_fails_the_incumbent_counts_as_nothing_found(
+def test_where_the_hidden_repetition_fails_the_incumbent_counts_as_nothing_found(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither as an unknown, for then its mean would count, with the value by which it was chosen; nor as a crash."""

@@ -180,7 +180,7 @@ def test_a_spy_hears_of_a_failed_evaluation_nothing_but_its_failure() -> None:
     assert np.isnan(found.columns["metrics"]).all()
 
 
-def test_the_spy_hears_everything_where_nothing_is_held_out() -> None:
+def test_the_spy_hears_everything_where_nothing_is_a_test_metric() -> None:
     """Its silence above is no deafness."""
     setup = replace(planned(toys.Tested()).setup, metrics=("loss", "size"), setting=SETTING)
     found = run(setup, 0, Spec(toys.Spy), toys.Toy(), NO_BOUNDS)

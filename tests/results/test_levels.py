@@ -114,7 +114,7 @@ def test_under_seconds_alone_every_piece_is_a_point_on_the_clock(filled: Fill) -
         assert curves.at(times)[row].tolist() == pytest.approx(expected, nan_ok=True)
 
 
-def test_held_out_is_that_of_the_last_incumbent_at_the_highest_level(filled: Fill) -> None:
+def test_test_metrics_are_those_of_the_last_incumbent_at_the_highest_level(filled: Fill) -> None:
     runs = [in_parts(seed, 12, False) for seed in range(20)]
     curves = read(filled, runs, test_metrics=("time",))
     for rows, test_metrics in zip(runs, curves.runs["test_metrics"], strict=True):

@@ -127,7 +127,7 @@ def test_a_live_benchmark_has_what_was_observed(filled: Fill) -> None:
     assert curves.compared is OBSERVED
 
 
-def test_unseen_repetitions_count_and_all_where_none_is_left(filled: Fill) -> None:
+def test_hidden_repetitions_count_and_all_where_none_is_left(filled: Fill) -> None:
     """The incumbent changes, is asked again, violates by what is hidden, and then has been seen whole."""
     run = make_run(
         0,
@@ -143,7 +143,7 @@ def test_unseen_repetitions_count_and_all_where_none_is_left(filled: Fill) -> No
     assert curves.runs["hidden"].tolist() == [0.0]
 
 
-def test_where_the_repetition_held_back_fails_nothing_was_found(filled: Fill) -> None:
+def test_where_the_hidden_repetition_fails_nothing_was_found(filled: Fill) -> None:
     """Not even the mean of what was observed."""
     run = make_run(0, [5.0, 4.0], scores=[(7.0, True), (9.0, True)], hidden=[(7.5, True), (NAN, False)])
     curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
@@ -175,7 +175,7 @@ def first_of(store: Store, out: Path, **options: str | None) -> str:
     return str(ranks.sort_values("1")["method"].iloc[0])
 
 
-def test_a_report_compares_unseen_repetitions_unless_it_is_told_otherwise(lucky: Store, tmp_path: Path) -> None:
+def test_a_report_compares_hidden_repetitions_unless_it_is_told_otherwise(lucky: Store, tmp_path: Path) -> None:
     assert first_of(lucky, tmp_path / "out") == "sound"
     assert "a repetition that was hidden from the run (or with its only one)" in text_of(tmp_path / "out")
     assert first_of(lucky, tmp_path / "out", score="mean") == "lucky"
