@@ -222,7 +222,7 @@ def report(
     protocol: str | None = None,
     score: str | None = None,
     metric: str | None = None,
-    format: str | Sequence[str] = "html,csv,latex,svg",
+    format: str | Sequence[str] = "html,csv,json,svg",
     part: str | Sequence[str] = (),
     paper: str | Path | None = None,
     figure_width: str | None = None,
@@ -261,19 +261,19 @@ def report(
             `mean` (over all repetitions), `average` (over all that a run has evaluated), or `observed`; by default the
             suite's, or `hidden`. Of several objectives `share` (the default) or `observed`.
         metric: a stored metric of the incumbent that is compared instead, such as `test-error` or `latency`.
-        format: formats of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
-        part: parts to add: `importance`, `pareto:METRIC,METRIC`, `saved`, `thinking`.
+        format: formats of the files: html, md, csv, json, tidy, latex, longtable, svg.
+        part: parts to add, such as `targets` or `pareto:METRIC,METRIC` (`nasbench list parts` has all).
         paper: a folder for figures and tables for a paper.
         figure_width: of the paper's figures, in in, cm, mm or pt; 3.3in, a column, if it is not given.
         ioh: a folder for the runs in the format of IOHanalyzer.
         optuna: a new file for the runs as studies of Optuna.
         partial: include runs that are under way, and compare all at the length of the shortest.
-        full: show every sentence and table that fits a terminal in the text, not the verdict alone.
+        full: show every part that the page has in the text, not the verdict alone.
         wilcoxon: show the Wilcoxon signed-rank tables in the text too.
         against: archives whose runs in the same settings are compared too: files, or names that come with nasbench.
 
-    Returns a result with `text` (without escape codes; `print(result)` shows it), `tables` (a pandas DataFrame by the
-    name of each table), `folder` and `files`.
+    Returns a result with `text` (without escape codes; `print(result)` shows it), `verdict` (its facts; `as_json()`
+    gives them as JSON), `tables` (a pandas DataFrame by the name of each table), `folder` and `files`.
 
     Raises StoreError if a store is missing or empty, or its runs must not be compared; UsageError for an option that is
     not understood.

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from nasbench.results.curves import Curves
-from nasbench.results.parts import sentences
+from nasbench.results.literature import Literature
 from nasbench.results.parts.claims import claims
-from nasbench.results.parts.literature import Literature
 from nasbench.results.parts.settings import within
 from nasbench.results.scores import OBSERVED
 from nasbench.results.statistics import targets
@@ -42,6 +41,7 @@ from nasbench.results.statistics.improvement import places, seed_scores
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field
 from nasbench.results.statistics.verdicts import EQUIVALENT, Verdicts, corrected, judge
+from nasbench.results.verdict.headline import headline
 
 Array = NDArray[np.float64]
 
@@ -207,7 +207,7 @@ def marked(overall: Verdicts, constraints: Sequence[Verdicts], are_identical: bo
 
 def said(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     """What the rest of a report on identical methods says, and whether it is false."""
-    yield "a first", any(" is first" in text for text in sentences.answer(comparison))
+    yield "a first", " is first" in headline(comparison)
     judged = claims(comparison, PAPERS, workers=1)
     yield "a claim", bool(len(judged)) and bool(judged["verdict"].isin(["supported", "reversed"]).any())
     table = within(comparison)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from statistics import mode
+from typing import Any, TypeAlias
 
 from nasbench.base.errors import StoreError, suggestion
+from nasbench.base.numbers import count
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.trajectory import Setup
+
+Stored: TypeAlias = tuple[Store, Fragment]
+"""A fragment with its store."""
 
 _KINDS: dict[str, tuple[str, Callable[[Fragment], str]]] = {
     "methods": ("method", lambda f: f.setup.method),
@@ -72,6 +77,25 @@ class Selection:
 
 
 EVERYTHING = Selection()
+
+
+def without_failed(chosen: Sequence[Stored]) -> tuple[list[Stored], list[str]]:
+    """The fragments of methods of which at most half of the runs failed, and a sentence on each other method.
+
+    All fragments, if every method would be left out.
+    """
+    failures: dict[str, list[str]] = {}
+    for _, fragment in chosen:
+        failures.setdefault(fragment.setup.method, []).extend(run.failure for run in fragment.runs)
+    reasons = {method: list(filter(None, own)) for method, own in failures.items()}
+    failed = [method for method, own in reasons.items() if 2 * len(own) > len(failures[method])]
+    if len(failed) == len(failures):
+        return list(chosen), []
+    told = [
+        f"{len(reasons[m]):,} of {count(len(failures[m]), 'run')} of {m} failed ({mode(reasons[m])}): it is left out."
+        for m in failed
+    ]
+    return [(store, fragment) for store, fragment in chosen if fragment.setup.method not in failed], told
 
 
 def check_label(text: str) -> str:

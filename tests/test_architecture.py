@@ -21,7 +21,7 @@ ARROWS = {  # a room → the rooms that it may import; what is inside a room is 
     "nasbench.cli.checks": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.speed": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.engine": METHODS | BENCHMARKS | RESULTS | BASE,
-    "nasbench.methods": BENCHMARKS | BASE,
+    "nasbench.methods": BENCHMARKS | BASE,  # and, in modules called `report`, RESULTS
     "nasbench.benchmarks.spaces": BASE,
     "nasbench.benchmarks": {"nasbench.benchmarks.spaces"} | BASE,
     "nasbench.results": BASE,

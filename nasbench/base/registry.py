@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -61,7 +62,7 @@ class Registry(Generic[T]):
         many: bool = False,
         decorator: str = "",
     ) -> None:
-        self._decorator = decorator
+        self._decorator, self._others = decorator, dict[str, None]()
         self._kind, self._package, self._group, self._fits, self._many = kind, package, group, fits, many
         self._items: dict[str, T] = {}
         self._later: list[Callable[[], Mapping[str, T]]] = []
@@ -86,6 +87,10 @@ class Registry(Generic[T]):
         if name in self._items:
             raise RegisteredTwice(f"{self._kind} {name!r} is registered twice", name)
         self._items[name] = item
+
+    def also(self, package: str) -> None:
+        """Makes files of another package register items, too: those whose text has this registry's decorator."""
+        self._others[package] = None
 
     def add_later(self, find: Callable[[], Mapping[str, T]]) -> None:
         """Adds the items that `find` returns when names are first needed: imports must not read the user's disk."""
@@ -162,7 +167,7 @@ class Registry(Generic[T]):
             return
         self._loaded = True
         package, twice = importlib.import_module(self._package), dict[str, list[str]]()
-        for module in self._modules(package.__path__):
+        for module in (*self._modules(package.__path__), *self._modules_of_others()):
             try:  # a broken module must not affect the others
                 with foreign():
                     importlib.import_module(module)
@@ -188,6 +193,13 @@ class Registry(Generic[T]):
                 folder = Path(found.module_finder.path, found.name.rpartition(".")[2])
                 for path in dict.fromkeys(path for path, _ in registrations(folder, self._decorator)):
                     yield ".".join([found.name, *path.relative_to(folder).with_suffix("").parts])
+
+    def _modules_of_others(self) -> Iterator[str]:
+        for package in self._others:
+            spec = importlib.util.find_spec(package)
+            for folder in map(Path, (spec.submodule_search_locations or []) if spec else []):
+                for path in dict.fromkeys(path for path, _ in registrations(folder, self._decorator)):
+                    yield ".".join([package, *path.relative_to(folder).with_suffix("").parts])
 
     def _load_last(self) -> None:
         self._load_ours()

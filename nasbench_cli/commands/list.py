@@ -189,16 +189,12 @@ def _suites() -> list[dict[str, str]]:
 
 
 def _parts() -> list[dict[str, str]]:
-    from nasbench.base.errors import NasbenchError
-    from nasbench.results.parts.registry import optional_names, requested  # with pandas and scipy: heavy
+    from nasbench.cli.engine.reporting import PARTS
+    from nasbench.results.parts import Plain  # with pandas and scipy: heavy
 
-    rows = []
-    for name in optional_names():
-        try:
-            rows.append({"name": name, "summary": _summary(requested(name)[0])})
-        except NasbenchError as error:
-            rows.append({"name": name, "summary": str(error)})
-    return rows
+    parts = [(name, PARTS.get(name)) for name in PARTS.names()]
+    rows = [{"name": name, "summary": _summary(p.make if isinstance(p, Plain) else p)} for name, p in parts]
+    return rows + _broken(PARTS.broken)
 
 
 def _broken(broken: dict[str, str]) -> list[dict[str, str]]:

@@ -66,19 +66,17 @@ from nasbench.results.scores import names as scores
 )
 @click.option(
     "--format",
-    default="html,csv,latex,svg",
+    default="html,csv,json,svg",
     show_default=True,
     metavar="F,F,…",
-    help="Formats of the files: html, md, csv, tidy (steps of each run), latex, longtable (breaks between pages), png, "
-    "svg, pdf.",
+    help="Formats of the files: html, md, csv, json (the verdict), tidy (steps of each run), latex, longtable (breaks "
+    "between pages), svg.",
 )
 @click.option(
     "--part",
     multiple=True,
     metavar="NAME[:WORD,…]",
-    help="Add a part (`nasbench list parts`): importance of hyper-parameters, pareto:METRIC,METRIC (two metrics at "
-    "once), saved (evaluations that the baseline needs for the others' scores), thinking (rank beside the methods' own "
-    "time); repeatable.",
+    help="Add a part, such as targets or pareto:METRIC,METRIC (`nasbench list parts` has all); repeatable.",
 )
 @click.option(
     "--paper", type=click.Path(path_type=Path), metavar="DIR", help="Also write figures and tables for a paper."
@@ -98,7 +96,8 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--partial", is_flag=True, help="Include runs that are under way, and compare all at the length of the shortest."
 )
-@click.option("--full", is_flag=True, help="Print every sentence and table that fits a terminal.")
+@click.option("--full", is_flag=True, help="Print every part that the page has.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--wilcoxon", is_flag=True, help="Print the Wilcoxon signed-rank tables here too.")
 @click.option(
     "--against",
@@ -109,7 +108,7 @@ from nasbench.results.scores import names as scores
 )
 @takes_data_dir
 @click.pass_context
-def report(context: click.Context, /, out: Path, **options: Any) -> None:
+def report(context: click.Context, /, out: Path, as_json: bool, **options: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import write  # draws plots: heavy
 
@@ -122,13 +121,16 @@ def report(context: click.Context, /, out: Path, **options: Any) -> None:
         for store in opened:
             say_notices(store)  # about files that were set aside, perhaps all of them
         raise
+    if as_json:
+        say(written.verdict.as_json().rstrip())
+        return
     say(written.styled)
     for store in opened:
         say_notices(store)
     page = f"; open {out / 'index.html'}" if "html" in request.formats else ""
     say(f"{count(len(written.files), 'file')} in {out}{page}")
     if request.paper is not None:
-        say(f"for a paper: {request.paper / 'paper.md'} lists the files")
+        say(f"for a paper: {request.paper / 'README.md'} lists the files")
     if request.ioh is not None:
         say(f"for IOHanalyzer: {request.ioh}")
     if request.optuna is not None:

@@ -10,9 +10,14 @@ from pathlib import Path
 from nasbench.base.errors import UsageError, unknown
 from nasbench.cli.engine.keys import several
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
-from nasbench.results.parts.literature import Literature
+from nasbench.results.literature import Literature
+from nasbench.results.parts import PARTS
 from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.selection import Selection
+
+__all__ = ["PARTS", "asked_report"]
+
+PARTS.also("nasbench.methods")  # parts of one method lie with it
 
 _CLAIMS = Path(__file__).parents[2] / "suites" / "claims"
 

@@ -35,7 +35,15 @@ _ESCAPED = str.maketrans(
         "→": r"$\rightarrow$",
         "²": "$^2$",
     }
-    | {"α": r"$\alpha$", "θ": r"$\theta$", "ρ": r"$\rho$", "χ": r"$\chi$", "ψ": r"$\psi$", "Σ": r"$\Sigma$"}
+    | {
+        "α": r"$\alpha$",
+        "θ": r"$\theta$",
+        "ρ": r"$\rho$",
+        "χ": r"$\chi$",
+        "ψ": r"$\psi$",
+        "Σ": r"$\Sigma$",
+        "≈": r"$\approx$",
+    }
 )
 
 

@@ -1,9 +1,10 @@
-"""Parts of a report, one file each. A new table is a new file here, and a line in `registry`.
+"""Parts of a report, one file each, found by `@PARTS.register`.
 
-Each file offers `part(subject)`: a `Part` with its tables, charts, figures and sentences, or None if it does not apply
-to the runs. All parts read from the same `Comparison`.
+Each file has a function from a `Subject` to a `Part` with its tables, charts, figures and sentences, or to None if it
+does not apply to the runs. All parts read from the same `Comparison`.
 """
 
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, Plain, plain
+from nasbench.results.subject import Subject
 
-__all__ = ["Part", "Subject"]
+__all__ = ["PARTS", "Part", "Plain", "Subject", "plain"]

@@ -12,12 +12,15 @@ import pandas as pd
 
 from nasbench.base.numbers import fixed, interval, intervals, p_value
 from nasbench.results.display.table import Table
-from nasbench.results.parts.literature import Claim
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.literature import Claim
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import CLAIMS, Comparison
 from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, compare, with_corrected_p
+from nasbench.results.subject import Subject
 
 
+@PARTS.register("claims")
+@plain("claims", 50)
 def part(subject: Subject) -> Part | None:
     """The part; None if no paper makes a claim about two of the methods, or another metric is compared."""
     if not subject.curves.score.is_of_objective:

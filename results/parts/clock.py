@@ -8,8 +8,9 @@ import pandas as pd
 from nasbench.base.numbers import count, fixed
 from nasbench.results.display.panels import Chart, Panel, Series, span
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.subject import Subject
 
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 
@@ -17,6 +18,8 @@ _SHARES = (0.25, 0.5, 0.75, 1.0)
 _LINES = "Line: a method's expected rank at equal time on the run's clock (1, at the top, is best)."
 
 
+@PARTS.register("clock")
+@plain("clock")
 def part(subject: Subject) -> Part | None:
     """The part; None if the budget is in seconds, so that all comparisons are at equal seconds."""
     comparison = subject.comparison

@@ -9,12 +9,15 @@ import pandas as pd
 
 from nasbench.base.numbers import count
 from nasbench.results.display.table import Table
-from nasbench.results.parts import rows
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import CONSTRAINTS, Comparison
 from nasbench.results.statistics.verdicts import Pair
+from nasbench.results.subject import Subject
+from nasbench.results.verdict import rows
 
 
+@PARTS.register("constraints")
+@plain("constraints")
 def part(subject: Subject) -> Part | None:
     """The part; None if there is only one constraint."""
     comparison = subject.comparison

@@ -9,12 +9,13 @@ import pandas as pd
 
 from nasbench.base.numbers import fixed, intervals, number
 from nasbench.results.display.table import Table
-from nasbench.results.parts import rows
 from nasbench.results.parts.pairs import log_ratios
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Verdicts
 from nasbench.results.statistics.wilcoxon import relative_differences
+from nasbench.results.subject import Subject
+from nasbench.results.verdict import rows
 
 _OF_NO_VERDICT = [
     *("method", "p", "p_holm", "p_new", "p_new_holm", "floor", "low_simultaneous", "high_simultaneous"),
@@ -22,6 +23,8 @@ _OF_NO_VERDICT = [
 ]
 
 
+@PARTS.register("families")
+@plain("families")
 def part(subject: Subject) -> Part | None:
     """The part; None if there is only one space and one family."""
     comparison = subject.comparison

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 
-from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.parts.settings import named
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.subject import Subject
 
 
+@PARTS.register("feasibility")
+@plain("feasibility", 70)
 def part(subject: Subject) -> Part:
     """Feasible proposals of every method."""
-    comparison = subject.comparison
-    chart = Chart("found", lambda points: [found(comparison, points)])
-    return Part("feasibility", "Feasible proposals", [table(comparison)], [chart])
+    return Part("feasibility", "Feasible proposals", [table(subject.comparison)])
 
 
 def table(comparison: Comparison) -> Table:
@@ -40,24 +39,8 @@ def table(comparison: Comparison) -> Table:
         }
     )
     note = (
-        "As observed. feasible %: feasible evaluations over all evaluations, a part of a training being judged by "
-        "what it measured where it ended. first: upper median over seeds of the number of evaluations to the first "
-        "feasible one; after: the same in seconds on the run's clock. never: runs without any. refused: proposals "
-        "that were known to violate a constraint, in all, which are no evaluations and used none of that budget. "
-        "failed: evaluations and runs that failed."
+        "As observed. feasible %: of all evaluations. first: upper median over seeds of the number of evaluations to "
+        "the first feasible one; after: in seconds on the run's clock. never: runs without any. refused: proposals "
+        "known to violate a constraint, which are no evaluations. failed: evaluations and runs."
     )
     return Table("feasibility", "Feasible proposals", note, data, shown, place="terminal")
-
-
-def found(comparison: Comparison, points: int) -> Panel:
-    """Share of runs with a feasible incumbent, averaged over settings without a missing method by their weights."""
-    curves = comparison.curves
-    at = comparison.along(points)
-    known = np.isfinite(curves.at(at))
-    weights = comparison.field.tasks.of(np.array(curves.complete, np.intp)).weights
-    series = []
-    for method in range(len(curves.methods) if len(weights) else 0):
-        shares = [known[curves.groups[s, method]].mean(axis=0) for s in curves.complete]
-        series.append(Series(method, weights @ np.array(shares)))
-    label = "share of runs with a feasible incumbent"
-    return Panel("Anything feasible yet", curves.unit, label, at, tuple(series), (0.0, 1.05))

@@ -13,10 +13,11 @@ from nasbench.base.numbers import constraint_name, fixed, with_unit
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject, of_seeds, rows_of
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface, quality
 from nasbench.results.store.trajectory import MEAN_OF
+from nasbench.results.subject import Subject, of_seeds, rows_of
 
 Runs = dict[tuple[int, int, int], Array]
 """(setting, method, seed) → the objectives of a run's feasible evaluations by their means, in the metrics' units, shape
@@ -29,6 +30,8 @@ _LINES = (
 )
 
 
+@PARTS.register("fronts")
+@plain("fronts", 45)
 def part(subject: Subject) -> Part | None:
     """The part; None unless the runs have several objectives and some table knows its front."""
     curves = subject.curves

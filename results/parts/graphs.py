@@ -13,9 +13,10 @@ import numpy as np
 from nasbench.base.numbers import constraint_name
 from nasbench.results.curves import Array, Curves
 from nasbench.results.parts import networks
-from nasbench.results.parts.part import Drawn, Part, Subject, rows_of
+from nasbench.results.parts.part import PARTS, Drawn, Part, plain
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.subject import Subject, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,6 +76,8 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
     return Graphs(best, [plane for _, plane in sorted(planes.items())]) if best or planes else None
 
 
+@PARTS.register("networks")
+@plain("networks", 62)
 def part(subject: Subject) -> Part | None:
     """The part; None if no run searches graphs of layers."""
     graphs = load(subject.fragments, subject.curves)

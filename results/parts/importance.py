@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from nasbench.base.errors import StoreError
 from nasbench.base.numbers import fixed
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject, rows_of
+from nasbench.results.parts.part import PARTS, Part, plain
+from nasbench.results.subject import Subject, rows_of
 
 _MOST = 1000  # evaluations per setting; more change little and take long
 _FEWEST = 50
@@ -25,6 +26,8 @@ Evaluated: TypeAlias = tuple[dict[str, Any], float]
 """Choices by name, and the objective."""
 
 
+@PARTS.register("importance")
+@plain("importance")
 def part(subject: Subject) -> Part:
     """Importance of each hyper-parameter among all evaluations (PED-ANOVA; needs Optuna).
 

@@ -7,10 +7,11 @@ import pandas as pd
 
 from nasbench.base.numbers import fixed, interval, listed
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.standing import called
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Verdicts
+from nasbench.results.subject import Subject
+from nasbench.results.verdict.leading import called
 
 _NOTE = (
     "A method's defaults (also rules and numbers of its code) can be chosen on results of search spaces; its verdicts "
@@ -22,6 +23,8 @@ _NOTE = (
 )
 
 
+@PARTS.register("in-sample")
+@plain("in-sample")
 def part(subject: Subject) -> Part | None:
     """The part; None if no default was chosen on a space of this report, and no space is sealed."""
     comparison = subject.comparison

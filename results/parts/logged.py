@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -30,3 +31,10 @@ def logged(chosen: Sequence[tuple[Store, Fragment]], curves: Curves, needed: set
                 logs.append(rows.assign(setting=place[0], method=place[1], seed=run.seed))
     names = ["setting", "method", "seed", *LOG.names]
     return pd.concat(logs, ignore_index=True) if logs else pd.DataFrame(columns=names)
+
+
+def groups(frame: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[int, ...], pd.DataFrame]]:
+    """The rows of each combination of values of some integer columns."""
+    for values, rows in frame.groupby(list(keys)):
+        numbers: Any = values
+        yield tuple(map(int, numbers)), rows

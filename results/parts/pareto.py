@@ -15,11 +15,12 @@ from nasbench.base.numbers import constraint_name, fixed, intervals
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject, of_seeds, rows_of
+from nasbench.results.parts.part import PARTS, Part
 from nasbench.results.scores.metric import name_in
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import attained, median_surface
 from nasbench.results.statistics.targets import jackknife
+from nasbench.results.subject import Subject, of_seeds, rows_of
 
 _LINES = (
     "Line: the median attainment surface. For a value of the first metric it tells the value of the second that half "
@@ -41,6 +42,7 @@ class Fronts:
     """Setting → the highest value of each metric on any front, shape (2,)."""
 
 
+@PARTS.register("pareto")
 def part(subject: Subject, metrics: Sequence[str]) -> Part:
     """Two metrics at once, and the front of each method: pareto:METRIC,METRIC.
 

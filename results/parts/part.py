@@ -1,72 +1,23 @@
-"""A part of a report, and the subject from which it is made."""
+"""A part of a report, and the registry of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from nasbench.results.curves import Array, Curves
+from nasbench.base.errors import StoreError
+from nasbench.base.registry import Registry
 from nasbench.results.display.panels import Chart
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
-from nasbench.results.parts.literature import NOTHING, Literature
-from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.store import Store
-from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.subject import Subject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Drawn: TypeAlias = "tuple[tuple[str, ...], Figure | Scene]"
 """The words of a figure's name, and the figure."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """Everything from which a part is made."""
-
-    comparison: Comparison
-    fragments: Sequence[tuple[Store, Fragment]]
-    """The fragments of the compared runs, each with its store."""
-    references: Sequence[Curves] = ()
-    """Single networks, for orientation."""
-    literature: Literature = NOTHING
-    """Claims and numbers of papers about the methods."""
-    selection: str = ""
-    """What was selected of the stores' runs; empty if all."""
-
-    @property
-    def curves(self) -> Curves:
-        """The compared runs."""
-        return self.comparison.curves
-
-
-def rows_of(fragment: Fragment, columns: list[str], full_only: bool = True) -> pa.Table | None:
-    """A fragment's rows in some columns, of full evaluations only or of all; None if it is damaged."""
-    try:
-        return fragment.whole(columns) if full_only else fragment.table(columns)
-    except Torn:  # a notice was given when the curves were read
-        return None
-
-
-def of_seeds(seeds: NDArray[np.integer], values: Array, runs: Iterable[int]) -> Iterator[tuple[int, Array]]:
-    """The rows of each of some runs, by its seed.
-
-    Args:
-        seeds: the seed of each row, shape (rows,).
-        values: shape (rows, columns).
-        runs: the seeds of the runs; one without a row has none.
-    """
-    order = np.argsort(seeds, kind="stable")
-    ordered, numbers = seeds[order], list(runs)
-    ends = (np.searchsorted(ordered, numbers, side).tolist() for side in ("left", "right"))
-    for seed, start, end in zip(numbers, *ends, strict=True):
-        yield seed, values[order[start:end]]
 
 
 def _no_figures() -> Iterator[Drawn]:
@@ -88,8 +39,29 @@ class Part:
     """Introduction for the reader."""
 
 
-MakeOptional: TypeAlias = Callable[[Subject, Sequence[str]], Part]
-"""The function `part` of an optional part: (subject, words after its name) → part."""
+MakePart: TypeAlias = Callable[[Subject, Sequence[str]], Part | None]
+"""A registered part: (subject, words after its name) → part; None if it does not apply to the runs."""
 
-MakePart: TypeAlias = Callable[[Subject], Part | None]
-"""The function `part` of a part: subject → part, or None if it does not apply to the runs."""
+PARTS: Registry[MakePart] = Registry("part", "nasbench.results.parts", "nasbench.parts", decorator="PARTS")
+"""The parts of reports by name. A part is asked for by `--part`, unless it is a `Plain` one with a place."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A part without options."""
+
+    make: Callable[[Subject], Part | None]
+    name: str
+    place: int | None
+    """Its place in every report that it applies to; None for a part that is only asked for."""
+
+    def __call__(self, subject: Subject, words: Sequence[str] = ()) -> Part | None:
+        """Makes the part. Raises StoreError for words, which it has none of."""
+        if words:
+            raise StoreError(f"the part {self.name} takes no options: --part {self.name}")
+        return self.make(subject)
+
+
+def plain(name: str, place: int | None = None) -> Callable[[Callable[[Subject], Part | None]], Plain]:
+    """Decorator of a part without options; one with a place stands in every report that it applies to."""
+    return lambda make: Plain(make, name, place)

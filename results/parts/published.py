@@ -11,12 +11,15 @@ import pandas as pd
 from nasbench.base.numbers import count, number
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.table import Table
-from nasbench.results.parts.literature import Paper
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.literature import Paper
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.summaries import medians as medians_of
 from nasbench.results.statistics.wilcoxon import relative_differences
+from nasbench.results.subject import Subject
 
 
+@PARTS.register("published")
+@plain("published", 55)
 def part(subject: Subject) -> Part | None:
     """The part; None if no paper has numbers of these methods and settings, or another metric is compared."""
     if not subject.curves.score.is_of_objective:

@@ -8,10 +8,13 @@ import pandas as pd
 
 from nasbench.base.numbers import point
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.saving import Interval, Needed, needed
+from nasbench.results.subject import Subject
 
 
+@PARTS.register("saved")
+@plain("saved")
 def part(subject: Subject) -> Part:
     """The evaluations (or seconds) that the baseline needs to be as good as each method at each checkpoint."""
     comparison = subject.comparison

@@ -7,13 +7,16 @@ import pandas as pd
 
 from nasbench.base.numbers import count, fixed
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.rows import marked
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.scores import HIDDEN, OBSERVED
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.summaries import luck
+from nasbench.results.subject import Subject
+from nasbench.results.verdict.rows import marked
 
 
+@PARTS.register("score")
+@plain("score")
 def part(subject: Subject) -> Part | None:
     """The part; None if runs have only observed values, as on live benchmarks."""
     comparison = subject.comparison

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +9,6 @@ import pandas as pd
 
 from nasbench.base.numbers import (
     between,
-    constraint_name,
     count,
     fixed,
     intervals,
@@ -21,36 +18,27 @@ from nasbench.base.numbers import (
     with_unit,
 )
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
-from nasbench.results.parts import rows as rows_
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import SETTINGS, Comparison
 from nasbench.results.statistics.estimates import LEVEL, cannot_differ
 from nasbench.results.statistics.verdicts import compare, with_corrected_p
-
-_ZERO = 1e-12
-"""Regret up to which there is none: rounding alone would make it positive."""
-_LINES = (
-    "Line: the median over seeds of what the incumbent is worth (lower is better), from where most runs have something "
-    "feasible on. Band: the quartiles over seeds; no interval of the median, and no test. Dotted line: the oracle, the "
-    "best that an incumbent can be worth. The axis is logarithmic, and says so, where values span more than a factor "
-    "of 20; otherwise it leaves out the first random draws. Lines that cover each other are drawn in turns."
-)
+from nasbench.results.subject import Subject
+from nasbench.results.verdict import rows
 
 
+@PARTS.register("settings")
+@plain("settings", 40)
 def part(subject: Subject) -> Part:
     """The results on each setting."""
     comparison = subject.comparison
     tables = [medians(comparison), performance(comparison), within(comparison)]
-    charts = [
-        Chart(f"curves-{bench}", partial(_panels, comparison, settings), bench, _LINES)
-        for bench, settings in comparison.curves.by_bench.items()
-    ]
-    return Part("settings", "Setting by setting", [t for t in tables if t is not None], charts)
+    return Part("settings", "Setting by setting", [t for t in tables if t is not None])
 
 
+@PARTS.register("explained")
+@plain("explained", 90)
 def explained(subject: Subject) -> Part:
     """The description of the settings."""
     return Part("explained", "What the settings are", [_explained(subject.curves)])
@@ -75,9 +63,8 @@ def medians(comparison: Comparison) -> Table:
     for name in ("constraint", "objective", "bench"):
         data.insert(0, name, settings[name])
     note = (
-        f"Median over seeds of the {curves.compared.phrase} at the end of the budget; a run "
-        "without a feasible incumbent counts with the worst feasible value of the setting. The objective's name says "
-        "on which split and at which epoch it was measured. oracle: the best that an incumbent can be worth."
+        f"Median over seeds of the {curves.compared.phrase} at the end of the budget; a run without a feasible "
+        "incumbent counts with the worst feasible value. oracle: the best that an incumbent can be worth."
     )
     if len(settings) > 1:
         note += " Whether a difference is more than chance stands in within.csv."
@@ -113,14 +100,9 @@ def performance(comparison: Comparison) -> Table:
         }
     )
     note = (
-        f"The {curves.compared.phrase}, over seeds: median with its 95 % interval between "
-        "order statistics (of five runs: lowest to highest, 94 %; of fewer: the values themselves, and no interval). "
-        "A run without a feasible incumbent counts with the worst feasible value of the setting (of the table, or "
-        "where there is none, of all runs; a method that found nothing there has no median); found says how many runs "
-        "have one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle, 1 at the "
-        "median of everything feasible; area: mean over the whole budget of the share of targets from 1 to 0.001 of "
-        "normalised regret that are reached, 1 at best; - where the oracle is unknown. The CSV has quartiles and the "
-        "mean, and the regret in the objective's unit and in % of the oracle."
+        f"The {curves.compared.phrase}, over seeds: median with its 95 % interval between order statistics. n. regret: "
+        "of the median, 0 at the oracle, 1 at the median of everything feasible; area: mean over the budget of the "
+        "share of targets from 1 to 0.001 of normalised regret that are reached; found: runs with an incumbent."
     )
     return Table("performance", "What incumbents are worth", note, data, shown, place="files")
 
@@ -155,8 +137,8 @@ def means(comparison: Comparison) -> Table:
     rows = [(s, m, middle[s, m], spread[s, m]) for s, m in sorted(curves.groups)]
     data = named(curves, pd.DataFrame(rows, columns=["setting", "method", "mean", "sd"]))
     note = (
-        f"The {curves.compared.phrase} at the end of the budget: mean and standard deviation "
-        "over seeds. A run without a feasible incumbent counts with the worst feasible value of the setting."
+        f"The {curves.compared.phrase} at the end of the budget: mean and standard deviation over seeds. A run without "
+        "a feasible incumbent counts with the worst feasible value."
     )
     marks = (
         "Bold: the lowest mean of a row, and the methods that are not significantly worse than that method there (Mann "
@@ -183,10 +165,12 @@ def within(comparison: Comparison) -> Table | None:
     kept = with_corrected_p([pair for pair in pairs if pair is not None], SETTINGS)
     if len(settings) < 2 or not kept:
         return None
-    rows = [
+    values = [
         (int(p.settings[0]), p.b, p.seeds, p.these.value, *p.interval, p.these.p(), p.p_these, p.floor) for p in kept
     ]
-    frame = pd.DataFrame(rows, columns=["setting", "method", "seeds", "better", "low", "high", "p", "p_holm", "floor"])
+    frame = pd.DataFrame(
+        values, columns=["setting", "method", "seeds", "better", "low", "high", "p", "p_holm", "floor"]
+    )
     frame.loc[[p.is_identical for p in kept], ["p", "p_holm"]] = np.nan
     data = named(comparison.curves, frame).rename(columns={"method": "against"})
     shown = pd.DataFrame(
@@ -195,16 +179,14 @@ def within(comparison: Comparison) -> Table | None:
             "constraint": data["constraint"],
             "against": data["against"],
             "seeds": data["seeds"].astype(str),
-            "better": [rows_.marked(p) for p in kept],
+            "better": [rows.marked(p) for p in kept],
             "95 % CI": intervals(data["low"], data["high"]),
             "p": data["p_holm"].map(p_value),
         }
     )
     note = (
-        "Inside each setting: the probability that a run of the baseline is better than one of the other, over the "
-        "seeds that both have. p: Mann and Whitney's test, exact where that makes a difference, after Holm's "
-        f"correction over all rows and times {1 / SETTINGS:g}, for single settings together have {5 * SETTINGS:g} of "
-        "the 5 % in which a report may err. The intervals hold together with all others of the report."
+        "Inside each setting, over the seeds that both have; Mann and Whitney's test, after Holm over all rows. Single "
+        f"settings together have {5 * SETTINGS:g} of the 5 % in which a report may err."
     )
     title = f"Setting by setting: probability that {comparison.methods[comparison.baseline]} is better"
     return Table("within", title, note, data, shown, None, "* significant at 5 % (Holm).", place="files")
@@ -236,71 +218,6 @@ def _column(method: str) -> str:
     return f"{method} (method)" if method in taken else method
 
 
-def _panels(comparison: Comparison, settings: list[int], points: int) -> list[Panel]:
-    return [curve(comparison, setting, points) for setting in settings]
-
-
-def curve(comparison: Comparison, setting: int, points: int) -> Panel:
-    """Median and quartiles of the incumbent's value against the budget on one setting."""
-    return scaled(_lines(comparison, setting, points))
-
-
-def regrets(comparison: Comparison, points: int) -> dict[str, list[Panel]]:
-    """The panels of each benchmark: as `curve`, but regrets on a logarithmic axis where the oracle is known.
-
-    A regret of zero is drawn at the lower edge.
-    """
-    curves = comparison.curves
-    return {
-        bench: [_regret(_lines(comparison, setting, points)) for setting in settings]
-        for bench, settings in curves.by_bench.items()
-    }
-
-
-def _regret(panel: Panel) -> Panel:
-    oracle, lines = panel.reference, [line for s in panel.series for line in (s.y, s.low, s.high) if line is not None]
-    above = np.concatenate([line - oracle for line in lines]) if lines and oracle is not None else np.zeros(0)
-    positive = above[np.isfinite(above) & (above > _ZERO)]
-    if oracle is None or not len(positive):
-        return scaled(panel)
-    least = float(positive.min())
-
-    def regret(line: Array | None) -> Array | None:
-        return None if line is None else np.maximum(line - oracle, least)
-
-    series = tuple(
-        replace(s, y=np.maximum(s.y - oracle, least), low=regret(s.low), high=regret(s.high)) for s in panel.series
-    )
-    limits = (least / 1.1, float(positive.max()) * 1.1)
-    return replace(panel, series=series, reference=None, log=True, limits=limits, ylabel=f"regret of {panel.ylabel}")
-
-
-def _lines(comparison: Comparison, setting: int, points: int) -> Panel:
-    """Medians and quartiles; a line begins where its median depends on feasible incumbents only (no padding)."""
-    curves = comparison.curves
-    facts = curves.settings.iloc[setting]
-    at = comparison.along(points)
-    if curves.seconds is None:
-        at = np.unique(np.linspace(1, curves.reached[setting], points).round())
-    series = []
-    for method in range(len(curves.methods)):
-        runs = curves.groups.get((setting, method))
-        if runs is None:
-            continue
-        values = curves.at(at, runs)
-        padded = np.where(np.isnan(values), np.inf, values)
-        with np.errstate(invalid="ignore"):  # interpolation between a number and infinity
-            low, median, high = np.quantile(padded, [0.25, 0.5, 0.75], axis=0)
-        both = np.isfinite(low) & np.isfinite(high)
-        band = (np.where(both, low, np.nan), np.where(both, high, np.nan))
-        series.append(Series(method, np.where(np.isfinite(median), median, np.nan), *band))
-    oracle = float(curves.oracle[setting]) if np.isfinite(curves.oracle[setting]) else None
-    title = constraint_name(facts["constraint"]).replace("+", " + ")
-    ylabel = curves.compared.phrase if facts["scales"] else with_unit(facts["objective"], facts["unit"])
-    place = facts["family"], facts["bench"], facts["constraint"]
-    return Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place)
-
-
 def _explained(curves: Curves) -> Table:
     settings = curves.settings
     shown = pd.DataFrame(
@@ -319,9 +236,8 @@ def _explained(curves: Curves) -> Table:
         }
     )
     note = (
-        f"oracle: the best possible {curves.compared.phrase} among all that is feasible; "
-        "median, worst: of the objective over every feasible (configuration, repetition) of the table; noise: standard "
-        "deviation between the repetitions of one good configuration; feasible: share of the table's rows; - where "
-        "there is no table."
+        "oracle: the best value among all that is feasible; median, worst: of every feasible (configuration, "
+        "repetition); noise: standard deviation between repetitions of one good configuration; feasible: share of the "
+        "table's rows; - where there is no table."
     )
     return Table("settings", "Settings", note, settings.drop(columns=["bounds", "test_metrics"]), shown, place="files")

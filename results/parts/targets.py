@@ -11,15 +11,18 @@ from nasbench.base.numbers import count, fixed, intervals, point
 from nasbench.results.curves import Array
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics import targets
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import Estimate
+from nasbench.results.subject import Subject
 
 _TARGETS = "Targets reached: the mean share of the targets of regret that runs have reached; higher is better."
 _PROFILES = "Performance profiles: the share of runs that end at or below a normalised regret; higher is better."
 
 
+@PARTS.register("targets")
+@plain("targets")
 def part(subject: Subject) -> Part | None:
     """The part; None if no setting with all methods has an oracle."""
     comparison = subject.comparison

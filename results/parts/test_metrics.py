@@ -10,11 +10,14 @@ import pandas as pd
 from nasbench.base.numbers import between, number
 from nasbench.results.curves import Curves
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.parts.settings import named
 from nasbench.results.statistics import summaries
+from nasbench.results.subject import Subject
 
 
+@PARTS.register("test-metrics")
+@plain("test-metrics", 80)
 def part(subject: Subject) -> Part | None:
     """Test metrics; None if no benchmark has any."""
     summary = summaries.test_metrics(subject.curves)
@@ -24,6 +27,8 @@ def part(subject: Subject) -> Part | None:
     return Part("test-metrics", title, [_test_metrics(named(subject.curves, summary), title)])
 
 
+@PARTS.register("references")
+@plain("references", 81)
 def references(subject: Subject) -> Part | None:
     """Reference networks; None if the stores have none."""
     table = _references(subject.references)

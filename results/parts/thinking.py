@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 from nasbench.base.errors import StoreError
 from nasbench.base.numbers import fixed
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject, rows_of
+from nasbench.results.parts.part import PARTS, Part, plain
+from nasbench.results.subject import Subject, rows_of
 
 
+@PARTS.register("thinking")
+@plain("thinking")
 def part(subject: Subject) -> Part:
     """Expected ranks beside the methods' own time per suggestion.
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nasbench.base.errors import StoreError, suggestion
+from nasbench.base.foreign import errors_named
 from nasbench.results.curves import Curves
 from nasbench.results.display import svg
-from nasbench.results.display.look import Look, looks
-from nasbench.results.display.panels import POINTS, Panel
+from nasbench.results.display.look import looks
+from nasbench.results.display.panels import POINTS
 from nasbench.results.display.scene import Scene
-from nasbench.results.parts import sentences
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.registry import PARTS, requested
-from nasbench.results.parts.standing import leaders
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import PARTS, MakePart, Part, Plain
 from nasbench.results.reading import load, references, select
 from nasbench.results.report import export, page, text
 from nasbench.results.report.files import refuse_inside, refuse_other, refuse_strange, slug, write_all, write_single
@@ -29,7 +28,7 @@ from nasbench.results.report.warnings import of_stores, warnings_of
 from nasbench.results.scores import AVERAGE, DEFAULT, HIDDEN, MEAN, OBSERVED, SHARE, Score, score_of
 from nasbench.results.scores.metric import of_metric
 from nasbench.results.scores.observed import ObservedShare
-from nasbench.results.selection import EVERYTHING, check_versions, labelled
+from nasbench.results.selection import EVERYTHING, check_versions, labelled, without_failed
 from nasbench.results.sources import Sources
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
@@ -37,6 +36,10 @@ from nasbench.results.store.archive import Archive
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import beginning
+from nasbench.results.subject import Subject
+from nasbench.results.verdict import Verdict, scopes, verdict
+from nasbench.results.verdict.diagram import critical_difference
+from nasbench.results.verdict.leading import leaders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # checkpoints as shares of a budget in seconds
-_PAPER_POINTS = 101  # points of a line in a file for print
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Report:
     files: list[Path] = field(repr=False)
     tables: dict[str, pd.DataFrame] = field(repr=False)
     """Every table by its name (that of its CSV file), in full precision."""
+    verdict: Verdict = field(repr=False)
+    """What it says, as facts."""
     styled: str = field(repr=False)
     """The text for a terminal, with bold print as escape codes."""
 
@@ -88,41 +92,67 @@ def write(
     names = [text.partition(":")[0] for text in request.optional]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise StoreError(f"--part {twice} is given twice: a report has each part once")
-    optional = [requested(text) for text in request.optional]
+    asked = [requested(text) for text in request.optional]
     subject, warnings, is_partial = _subject(stores, request, is_current, sources)
-    parts = [part for make in PARTS if (part := make(subject)) is not None]
-    if request.wilcoxon:
-        parts = [_on_a_terminal(part) if part.name == "wilcoxon" else part for part in parts]
-    place = next(i for i, part in enumerate(parts) if part.name == "settings")
-    added = [make(subject, words) for make, words in optional]
-    parts[place:place] = added
-    headline = sentences.headline(subject.comparison, names_baseline=request.baseline is not None)
+    parts, absent = _parts(subject, asked)
+    found = verdict(subject, [*warnings, *absent], names_baseline=request.baseline is not None)
     title = _display(_own(stores)).get("title") or "nasbench report"
-    title += " (partial)" if is_partial else ""
-    contents = _contents(request, subject, headline, parts, title, warnings)
-    folders = [(request.out, contents)]
+    if is_partial:
+        title, found = f"{title} (partial)", replace(found, headline=f"(partial) {found.headline}")
+    folders = [(request.out, _contents(request, subject, found, parts, title))]
     if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
 
-        folders.append((request.paper, for_a_paper(subject, request.figure_width, request.command)))
+        folders.append((request.paper, for_a_paper(subject, found, request.figure_width, request.command)))
     if request.ioh is not None:
         folders.append((request.ioh, export.ioh(subject.curves)))
     lines = b"" if request.optuna is None else studies(subject.curves, subject.fragments)
     if request.optuna is not None:
         refuse_other(request.optuna, lambda content: content == lines)
-    tables = {table.name: table.data for part in parts for table in part.tables}
-    asked = {part.name for part in added} | ({"wilcoxon"} if request.wilcoxon else set())
-    first = f"(partial) {headline}" if is_partial else headline
-    shown = text.terminal(subject.curves, first, warnings, parts, contents, None if request.full else asked)
+    shown = [part for part in parts if request.full or part.name in (*names, *["wilcoxon"] * request.wilcoxon)]
     files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
     if request.optuna is not None:
         write_single(request.optuna, lines)
-    return Report(request.out, files, tables, shown)
+    tables = {table.name: table.data for table in _tables(found, parts)}
+    return Report(request.out, files, tables, found, text.terminal(found, shown))
 
 
-def _on_a_terminal(part: Part) -> Part:
-    """The part with all its tables shown on a terminal, too."""
-    return replace(part, tables=[replace(table, place="terminal") for table in part.tables])
+def _parts(subject: Subject, asked: Sequence[tuple[str, MakePart, Sequence[str]]]) -> tuple[list[Part], list[str]]:
+    """The parts in the order of the page, those that are asked for first; and which of these do not apply."""
+    made = [(name, make(subject, words)) for name, make, words in asked]
+    absent = [f"--part {name}: these runs have nothing for it" for name, part in made if part is None]
+    plain = [make for name in PARTS.names() if isinstance(make := PARTS.get(name), Plain) and make.place is not None]
+    regular = [make(subject, ()) for make in sorted(plain, key=lambda make: make.place or 0)]
+    every = [*(part for _, part in made), *regular]
+    return list({part.name: part for part in every if part is not None}.values()), absent
+
+
+def requested(text: str) -> tuple[str, MakePart, Sequence[str]]:
+    """The part that `name` or `name:word,…` asks for, as its name, its function and the words.
+
+    Raises UsageError, with the nearest name, if there is no such part or it cannot be loaded.
+    """
+    name, _, rest = text.partition(":")
+    words = [word.strip() for word in rest.split(",") if word.strip()]
+    make = PARTS.get(name)
+    return name, _guarded(name, make) if PARTS.is_foreign(name) else make, words
+
+
+def _guarded(name: str, make: MakePart) -> MakePart:
+    """A third party's function, wrapped so that its errors become one sentence."""
+
+    def made(subject: Subject, words: Sequence[str]) -> Part | None:
+        with errors_named(f"part {name!r} fails"):
+            part = make(subject, words)
+        if part is not None and not isinstance(part, Part):
+            raise StoreError(f"part {name!r} returns {type(part).__name__!r}, which is no Part")
+        return part
+
+    return made
+
+
+def _tables(found: Verdict, parts: Sequence[Part]) -> list[Table]:
+    return [*found.tables, *(table for part in parts for table in part.tables)]
 
 
 def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
@@ -139,7 +169,7 @@ def _subject(
     stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None], sources: Sources
 ) -> tuple[Subject, list[str], bool]:
     """The subject of the report, its warnings, and whether runs that were asked for are missing."""
-    every = select(stores, request.protocol, request.selection, request.partial)
+    every, failed = without_failed(select(stores, request.protocol, request.selection, request.partial))
     check_versions([f.setup for _, f in every])
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
@@ -163,7 +193,7 @@ def _subject(
         warnings.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
     missing, stale = of_stores(stores, asked_for, is_current, sources)
     warnings += [*missing, *stale, *warnings_of(comparison, [f for _, f in chosen])]
-    subject = Subject(comparison, chosen, references(stores, curves.score), request.literature, selected)
+    subject = Subject(comparison, chosen, references(stores, curves.score), request.literature, selected, failed)
     return subject, warnings, bool(missing)
 
 
@@ -195,64 +225,48 @@ def _score(chosen: Sequence[tuple[Store, Fragment]], request: Request, display: 
 
 
 def _contents(
-    request: Request,
-    subject: Subject,
-    headline: str,
-    parts: Sequence[Part],
-    title: str,
-    warnings: Sequence[str],
+    request: Request, subject: Subject, found: Verdict, parts: Sequence[Part], title: str
 ) -> dict[str, bytes]:
     """The files of a report by name."""
     formats: Sequence[Format] = request.formats
-    tables = [table for part in parts for table in part.tables]
+    tables = _tables(found, parts)
     contents: dict[str, bytes] = {}
-    for form in sorted({"pdf", "png", "svg"} & set(formats)):
-        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, subject.comparison, form)}
+    if "svg" in formats:
+        contents |= {f"{slug(name)}.svg": drawn for name, drawn in _drawn(parts, subject.comparison)}
     if "csv" in formats:
         contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
     if "latex" in formats:
         contents |= {f"{table.name}.tex": table.latex().encode() for table in tables if table.name != "settings"}
     if "longtable" in formats:
         contents |= {f"{t.name}.long.tex": t.longtable().encode() for t in tables if t.name != "settings"}
+    if "json" in formats:
+        contents["verdict.json"] = found.as_json().encode()
     if "md" in formats:
-        contents["report.md"] = text.markdown(title, headline, warnings, parts).encode()
+        contents["report.md"] = text.markdown(title, found, parts).encode()
     if "html" in formats:
-        shown = page.write(title, headline, subject, parts, warnings, "csv" in formats, request.command)
-        contents["index.html"] = shown.encode()
+        contents["index.html"] = page.write(title, found, subject, parts, "csv" in formats, request.command).encode()
     if "tidy" in formats:
         contents["tidy.csv"] = export.tidy(subject.curves).encode()
     return contents
 
 
-def _drawn(parts: Sequence[Part], comparison: Comparison, form: str) -> Iterator[tuple[str, bytes]]:
-    """Every figure in one format by name, drawn one at a time; SVG by us if possible, others by matplotlib."""
+def _drawn(parts: Sequence[Part], comparison: Comparison) -> Iterator[tuple[str, bytes]]:
+    """Every figure as SVG by name, drawn one at a time."""
     names, method_looks, leading = comparison.methods, looks(comparison.curves.methods), leaders(comparison)
+    for name, scene in (("cd", critical_difference(comparison)), ("scopes", scopes.figure(comparison))):
+        if scene is not None:
+            yield name, scene.file()
     for part in parts:
         for chart in part.charts:
-            if form == "svg":
-                yield slug(chart.name), svg.document(chart.panels(POINTS), names, method_looks, chart.title, leading)
-            else:
-                yield slug(chart.name), _plotted(chart.panels(_PAPER_POINTS), names, method_looks, chart.title, form)
+            yield chart.name, svg.document(chart.panels(POINTS), names, method_looks, chart.title, leading)
         for words, figure in part.figures():
-            if form == "svg" and isinstance(figure, Scene):
-                yield slug(".".join(words)), figure.file()
-            else:
-                yield slug(".".join(words)), _rendered(figure, form)
+            yield ".".join(words), figure.file() if isinstance(figure, Scene) else _rendered(figure)
 
 
-def _plotted(
-    panels: Sequence[Panel], names: tuple[str, ...], method_looks: Sequence[Look], title: str, form: str
-) -> bytes:
+def _rendered(figure: Figure) -> bytes:
     from nasbench.results.display import plots  # matplotlib is heavy
 
-    figure = plots.charts(panels, names, method_looks, title) if title else plots.chart(panels[0], names, method_looks)
-    return plots.render(figure, form)
-
-
-def _rendered(figure: Figure | Scene, form: str) -> bytes:
-    from nasbench.results.display import plots  # matplotlib is heavy
-
-    return plots.render(figure, form)
+    return plots.render(figure, "svg")
 
 
 def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, display: dict[str, Any]) -> tuple[float, ...]:

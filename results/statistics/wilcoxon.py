@@ -111,8 +111,9 @@ class RankTests:
     """p of every pair by Wilcoxon's test after Holm's correction over all, same shape as `nemenyi`."""
 
     def verdict(self, a: int, b: int) -> int:
-        """1 if `a` is significantly better than `b` at 5 % (Holm), -1 if it is worse, else 0; a < b."""
-        return int(np.sign(self.pairs[a, b].effect)) if self.holm[a, b] < LEVEL else 0
+        """1 if `a` is significantly better than `b` at 5 % (Holm), -1 if it is worse, else 0."""
+        effect = self.pairs[min(a, b), max(a, b)].effect * (1 if a < b else -1)
+        return int(np.sign(effect)) if self.holm[a, b] < LEVEL else 0
 
 
 def levels(values: Array, tasks: Tasks) -> tuple[RankTests, ...]:

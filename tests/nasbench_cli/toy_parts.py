@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from nasbench.results.display.table import Table
-from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.part import Part
+from nasbench.results.subject import Subject
 
 
 def runs(subject: Subject, words: Sequence[str]) -> Part:

@@ -11,7 +11,8 @@ import pytest
 
 from nasbench.results import Row, Setting, Setup, Store, Trajectory
 from nasbench.results.curves import Curves
-from nasbench.results.parts.literature import Literature
+from nasbench.results.literature import Literature
+from nasbench.results.parts import PARTS
 from nasbench.results.reading import load, select
 from nasbench.results.report.single_run import describe, find_runs
 from nasbench.results.store.journal import Journal, Record
@@ -83,6 +84,9 @@ def make_run(
 LITERATURE = Literature.read(Path(__file__).parents[2] / "suites" / "claims")
 
 FACTS = {"versions": {"python": "3"}, "commit": "c0ffee", "machine": {"cpu": "x", "gpu": ""}}
+
+
+PARTS.also("nasbench.methods")  # as the command does
 
 
 @pytest.fixture

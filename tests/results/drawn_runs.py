@@ -14,9 +14,6 @@ from tests.results.conftest import SETTING, Fill, load_all, make_run, make_setup
 Values = dict[str, dict[tuple[str, str, str], list[float]]]
 
 
-PLACE = ("x", "x1", "none")
-
-
 def setups(values: Values) -> dict[Setup, list[Trajectory]]:
     """Method → (family, benchmark, constraint) → final values of its seeds."""
     return {
@@ -49,3 +46,18 @@ def one_family_of_four() -> Values:
     values = {m: {place: [9 + s / 10 for s in range(20)] for place in places} for m in "ab"}
     values["a"][places[0]] = [0.1 + s / 100 for s in range(20)]
     return values
+
+
+PLACE = ("x", "b", "none")
+
+
+def clear(methods: str = "abc", seeds: int = 20, place: tuple[str, str, str] = PLACE) -> Values:
+    """Each method beats the next in every run, on one benchmark."""
+    return {m: {place: [i + s / 100 for s in range(seeds)]} for i, m in enumerate(methods, 1)}
+
+
+# Against each other b wins three benchmarks of five from a; but where it loses, it loses to all.
+CONTRADICTING: Values = {
+    method: {("f", f"bench{i}", "none"): [place + s / 100 for s in range(20)] for i, place in enumerate(places)}
+    for method, places in {"a": [2, 2, 2, 1, 1], "b": [1, 1, 1, 3, 3], "c": [3, 3, 3, 2, 2]}.items()
+}

@@ -1,4 +1,4 @@
-"""Inside the results room arrows run report → parts → statistics → curves → scores → store; display is beside."""
+"""Inside the results room arrows run report → parts → verdict → subject → statistics → curves → scores → store."""
 
 from __future__ import annotations
 
@@ -17,10 +17,16 @@ MAY_IMPORT = {
     "reading": {"curves", "scores", "selection", "store"},
     "statistics": {"curves", "scores", "store"},
     "display": {"curves"},
-    "parts": {"display", "statistics", "curves", "scores", "store"},
+    "literature": set(),
+    "subject": {"literature", "statistics", "curves", "scores", "store"},
+    "verdict": {"subject", "display", "statistics", "curves"},
+    "parts": {"verdict", "subject", "literature", "display", "statistics", "curves", "scores", "store"},
     "report": {
         "sources",
         "parts",
+        "verdict",
+        "subject",
+        "literature",
         "display",
         "statistics",
         "reading",

@@ -11,6 +11,11 @@ from markdown_it import MarkdownIt
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part
 from nasbench.results.report import text
+from nasbench.results.verdict import Verdict
+
+
+def verdict_of(words: str, warnings: list[str]) -> Verdict:
+    return Verdict(words, words, None, None, None, [words], warnings, words, words)
 
 
 def test_a_unit_that_is_a_formula_stays_text_in_csv() -> None:
@@ -25,7 +30,8 @@ def test_a_unit_that_is_a_formula_stays_text_in_csv() -> None:
 def test_a_name_that_is_html_stays_text_in_markdown() -> None:
     shown = pd.DataFrame({"method": ["<script>alert(1)</script>", "a<=b<1", "<!-- -->"]})
     table = Table("x", "of <b>", "", shown, shown)
-    found = text.markdown("t", "", ["</td>"], [Part("part", "<i>", tables=[table], sentences=["<?x"])])
+    said = verdict_of("", ["</td>"])
+    found = text.markdown("t", said, [Part("part", "<i>", tables=[table], sentences=["<?x"])])
     assert "&lt;script>alert(1)&lt;/script>" in found
     assert "a<=b<1" in found
     assert text.inert("p < 0.05 `a<=b` <b>") == "p < 0.05 `a<=b` &lt;b>"
@@ -48,7 +54,7 @@ def test_a_name_that_is_html_stays_text_in_markdown() -> None:
 def test_a_name_that_is_a_link_stays_text_in_markdown(name: str) -> None:
     shown = pd.DataFrame({"method": [name.partition("\n")[0]]})
     table = Table("x", name, "", shown, shown)
-    found = text.markdown(name, name, [name], [Part("part", name, tables=[table], sentences=[name])])
+    found = text.markdown(name, verdict_of(name, [name]), [Part("part", name, tables=[table], sentences=[name])])
     made = MarkdownIt("commonmark").enable("table").render(found)
     assert "&lt;" in made or "[x" in made
     assert "href" not in made.replace("&lt;a href", "")

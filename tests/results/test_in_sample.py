@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from nasbench.results import Setup, Store, Trajectory
-from nasbench.results.parts import claims, in_sample, sentences, standing
-from nasbench.results.parts.literature import Claim
-from nasbench.results.parts.part import Subject
+from nasbench.results.literature import Claim
+from nasbench.results.parts import claims, in_sample
 from nasbench.results.reading import load, select
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.subject import Subject
+from nasbench.results.verdict.headline import headline
+from nasbench.results.verdict.leading import tuned as tuned_on_spaces
 from tests.results.conftest import SETTING, make_run, make_setup
 
 SPACES = {"one": ("s1", False), "two": ("s2", False), "three": ("s3", True)}
@@ -53,9 +55,8 @@ def test_ranks_of_a_method_stand_apart_where_its_defaults_were_chosen(subject: S
 
 
 def test_the_answer_says_on_how_many_spaces_the_leader_was_tuned(subject: Subject) -> None:
-    table = standing.table(subject.comparison)
-    assert table.shown["tuned"].tolist() == ["1/3"]
-    assert table.data[["tuned_on_spaces", "spaces"]].to_numpy().tolist() == [[1, 3]]
+    overall = subject.comparison.overall
+    assert tuned_on_spaces(subject.comparison, overall, overall.ranks[0].method) == (1, 3)
 
 
 def test_a_method_counts_as_tuned_where_one_identical_to_it_was(filled: Callable[..., Store]) -> None:
@@ -63,7 +64,8 @@ def test_a_method_counts_as_tuned_where_one_identical_to_it_was(filled: Callable
     twins = {replace(setup("random", b), method="a-twin"): runs("c-tpe", b) for b in SPACES}
     chosen = select([filled(own | twins)])
     subject = Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
-    assert standing.table(subject.comparison).shown["tuned"].tolist() == ["1/3"]
+    overall = subject.comparison.overall
+    assert tuned_on_spaces(subject.comparison, overall, overall.ranks[0].method) == (1, 3)
     part = in_sample.part(subject)
     assert part is not None
     assert part.tables[0].shown["tuned"].tolist()[0] == "1 of 3"
@@ -96,7 +98,7 @@ def test_nothing_is_said_where_no_default_was_chosen(filled: Callable[..., Store
     chosen = select([store])
     subject = Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
     assert in_sample.part(subject) is None
-    assert "tuned" not in standing.table(subject.comparison).shown
+    assert "in sample" not in headline(subject.comparison)
 
 
 def test_a_setup_keeps_where_it_was_tuned_and_its_identity_does_not_depend_on_it() -> None:
@@ -113,9 +115,10 @@ def test_stores_without_the_facts_are_read(filled: Callable[..., Store]) -> None
 
 
 def test_the_headline_says_who_is_first_where_it_was_tuned_and_who_is_last(subject: Subject) -> None:
-    assert sentences.headline(subject.comparison) == (
-        "On these 3 benchmarks c-tpe (its defaults were chosen on 1 of these 3 search spaces) and random share first "
-        "place; local is last. On new tasks (3 spaces are the evidence) no advantage of c-tpe is significant."
+    assert headline(subject.comparison) == (
+        "On these 3 benchmarks c-tpe and random share first place; local is last. Defaults of c-tpe were chosen on 1 "
+        "of these 3 search spaces: in sample. On new tasks (3 spaces are the evidence) no advantage of c-tpe is "
+        "significant."
     )
 
 
@@ -124,8 +127,8 @@ def test_the_headline_of_one_search_space_speaks_of_its_families_alone(filled: C
         return make_setup(method, bench, setting=replace(SETTING, space="s1", family=bench))
 
     store = filled({one_space(m, b): runs(m, b) for m in ("c-tpe", "local") for b in SPACES})
-    headline = sentences.headline(Comparison(load(select([store])), 0, (3.0,)))
-    assert "On new families of tasks in the search space s1 (3 families are the evidence) " in headline
+    said = headline(Comparison(load(select([store])), 0, (3.0,)))
+    assert "On new families of tasks in the search space s1 (3 families are the evidence) " in said
 
 
 def test_a_method_that_is_identical_to_another_has_its_rank_in_each_scope(filled: Callable[..., Store]) -> None:

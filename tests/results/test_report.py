@@ -130,7 +130,7 @@ def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_
     with pytest.raises(StoreError, match="choose one of --protocol '3 evaluations on 1 worker'; --protocol"):
         report.write([compared], Request(tmp_path / "out", formats=QUICK))
     chosen = report.write([compared], Request(tmp_path / "out", formats=QUICK, protocol="3 evaluations on 4 workers"))
-    assert "1 run of 3 evaluations on 4 workers" in chosen.text
+    assert "1 run of 3 evaluations on 4 workers" in chosen.verdict.compared
     with pytest.raises(StoreError, match="allowed: 3 evaluations on 1 worker"):
         report.write([compared], Request(tmp_path / "out", formats=QUICK, protocol="nonsense"))
 
@@ -144,7 +144,9 @@ def test_two_versions_of_one_setup_are_never_mixed(compared: Store, filled: Fill
 def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_setup("only"): [make_run(0, [3.0])]})
     written = report.write([store], Request(tmp_path / "out", formats=QUICK))
-    assert "Expected rank" in written.text
+    assert written.verdict.headline == "There is one method: nothing is compared."
+    assert "curves-toy.svg" not in written.tables
+    assert (written.verdict.ranks, written.verdict.pairs, written.verdict.scopes) == (None, None, None)
     assert not (tmp_path / "out" / "comparison.csv").exists()
 
 
@@ -254,7 +256,7 @@ def test_too_few_seeds_earn_no_legend_of_marks_and_the_correction_counts_all_pai
         {make_setup(m): [make_run(s, [9.0, s % 3 + i]) for s in range(seeds)] for i, m in enumerate("abcde")}
     )
     text = " ".join(report.write([store], Request(tmp_path / "out", formats=("md",))).text.split())
-    is_tested, legend = seeds >= 5, "significant at 5 % (Holm over 10 pairs) on these benchmarks"
+    is_tested, legend = seeds >= 5, "significant (5 %, Holm over 10 pairs) on these benchmarks"
     assert (f"* {legend}, **" in text) == is_tested
     assert ("Too few seeds for intervals and p" in text) != is_tested
     assert ("cannot give p < 0.05 among 10 pairs" in text) == is_tested
@@ -266,7 +268,7 @@ def test_a_long_name_is_cut_in_one_way_in_all_tables_of_a_terminal(filled: Fill,
     long = "c-tpe:candidates=48,gamma=linear,initial=5"
     methods = (long, "random", "evolution")
     store = filled({make_setup(m): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, m in enumerate(methods)})
-    text = report.write([store], Request(tmp_path / "out", formats=("md",), full=True)).text
+    text = report.write([store], Request(tmp_path / "out", formats=("md",))).text
     cut = re.findall(r"^ *(\S*…\S*)", text, re.MULTILINE)
     assert len(cut) == 2
     assert len(set(cut)) == 1
@@ -352,12 +354,6 @@ def test_a_damaged_run_has_no_page_but_a_sentence(filled: Fill) -> None:
     assert "is set aside" in store.notices[0]
 
 
-def test_too_little_for_a_posterior_is_not_a_posterior(compared: Store, tmp_path: Path) -> None:
-    report.write([compared], Request(tmp_path / "out", formats=QUICK))
-    with (tmp_path / "out" / "papers-baseline.csv").open() as file:
-        assert {r["better"] for r in csv.DictReader(file)} == {""}
-
-
 def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_setup("a"): [make_run(3, [1.0, float("nan")], failure="ask: ValueError: no")]})
     report.write([store], Request(tmp_path / "out", formats=QUICK))
@@ -367,7 +363,8 @@ def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:
 def test_runs_of_unequal_length_meet(filled: Fill, tmp_path: Path) -> None:
     setup = make_setup("a", evals=None, seconds=9.0)
     store = filled({setup: [make_run(0, [5.0, 4.0, 3.0]), make_run(1, []), make_run(2, [2.0])]})
-    assert "3 runs of 9 seconds" in report.write([store], Request(tmp_path / "out", formats=QUICK)).text
+    found = report.write([store], Request(tmp_path / "out", formats=QUICK)).verdict
+    assert "3 runs of 9 seconds" in found.compared
 
 
 def test_the_provenance_is_told(compared: Store, tmp_path: Path) -> None:
@@ -379,12 +376,8 @@ def test_every_format_is_written_and_only_those_asked_for(written: tuple[Store, 
     store, _ = written
     shutil.copytree(written[1], tmp_path / "out")
     names = {p.name for p in (tmp_path / "out").iterdir()}
-    assert {"index.html", "report.md", "ranks.csv", "ranks.tex", "ranks.svg", "ranks.pdf", "cd-nemenyi.png"} <= names
-    pdf = (tmp_path / "out" / "ranks.pdf").read_bytes()
-    assert pdf.startswith(b"%PDF")
-    assert b"/FontFile2" in pdf  # fonts are embedded
-    assert b"CreationDate" not in pdf
-    assert b"<text" in (tmp_path / "out" / "cd-nemenyi.svg").read_bytes()
+    assert {"index.html", "report.md", "ranks.csv", "ranks.tex", "ranks.svg", "cd.svg", "verdict.json"} <= names
+    assert b"<text" in (tmp_path / "out" / "cd.svg").read_bytes()
     markdown = (tmp_path / "out" / "report.md").read_text()
     assert "| evolution | **1.00** |" in markdown
     report.write([store], Request(tmp_path / "out", formats=("md",)))
@@ -423,12 +416,8 @@ def test_two_stores_with_different_budgets_must_be_chosen_from(compared: Store, 
     other.commit(make_setup("b", evals=2), [make_run(0, [3.0, 2.0])], FACTS)
     with pytest.raises(StoreError, match=r"and .*other: runs that must not be compared with each other; choose one of"):
         report.write([compared, other], Request(tmp_path / "out", formats=QUICK))
-    assert (
-        "1 run of"
-        in report.write(
-            [compared, other], Request(tmp_path / "out", formats=QUICK, protocol="2 evaluations on 1 worker")
-        ).text
-    )
+    chosen = Request(tmp_path / "out", formats=QUICK, protocol="2 evaluations on 1 worker")
+    assert "1 run of" in report.write([compared, other], chosen).verdict.compared
 
 
 def test_one_seed_ties_and_a_method_that_mostly_failed_are_said(filled: Fill, tmp_path: Path) -> None:
@@ -438,16 +427,14 @@ def test_one_seed_ties_and_a_method_that_mostly_failed_are_said(filled: Fill, tm
     assert "a and b are identical here" in text
     broken = [make_run(s, [1.0, float("nan")], failure="ask: no") for s in (1, 2)]
     store = filled({make_setup("c"): [make_run(0, [3.0]), *broken]})
-    assert (
-        "Warning: 2 of the 3 runs of c stopped early"
-        in report.write([store], Request(tmp_path / "out", formats=QUICK)).text
-    )
+    text = report.write([store], Request(tmp_path / "out", formats=QUICK)).text
+    assert text.startswith("2 of 3 runs of c failed (ask: no): it is left out.")
 
 
 def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp_path: Path) -> None:
     nothing = [make_run(s, [1.0, 1.0, 1.0], [False] * 3) for s in range(3)]
     store = filled({make_setup("a"): nothing, make_setup("b"): [make_run(s, [5.0, 5.0, 5.0]) for s in range(3)]})
-    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="b"))
+    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="b", optional=("targets",)))
     with (tmp_path / "out" / "medians.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (float(row["a"]), float(row["b"])) == (100.0, 5.0)

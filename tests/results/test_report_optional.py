@@ -14,12 +14,12 @@ from nasbench.base.errors import NasbenchError
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.parts.importance import _evaluations, importances, part
 from nasbench.results.parts.pareto import _hypervolumes, fronts
-from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.fronts import median_surface
+from nasbench.results.subject import Subject
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 
@@ -123,7 +123,7 @@ def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: S
         StoreError, match="is about the objective, so --metric and --part importance exclude each other"
     ):
         report.write([two_metrics], Request(tmp_path / "out", formats=("csv",), metric="time", optional=["importance"]))
-    with pytest.raises(NasbenchError, match=r"unknown part 'paretto' .*; allowed: importance, pareto, saved, thinking"):
+    with pytest.raises(NasbenchError, match=r"unknown part 'paretto' .*; allowed: claims, clock, constraints"):
         report.write([two_metrics], Request(out, formats=("csv",), optional=["paretto"]))
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError
-from nasbench.results.parts import settings
-from nasbench.results.parts.citation import protocol
-from nasbench.results.parts.part import Subject
+from nasbench.results.parts import convergence, settings
 from nasbench.results.reading import load, select
 from nasbench.results.report import export, report, studies
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.subject import Subject
+from nasbench.results.verdict.citation import protocol
 from tests.conftest import Printed
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
@@ -52,20 +52,20 @@ def test_what_a_paper_is_told_is_legible_and_holds_no_html(filled: Fill, tmp_pat
     store = filled({c: [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, c in enumerate(setups)})
     store.save_plan("nasbench run --constrain 'size<=1'", [(c, list(range(6))) for c in setups], {})
     report.write([store], Request(tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", baseline="a<b>bold"))
-    text = (tmp_path / "paper" / "paper.md").read_text()
+    text = (tmp_path / "paper" / "README.md").read_text()
     assert "'size<=1'" in text
     assert "a&lt;b>bold" in text
     assert "<b" not in text
 
 
-FIGURES = ("fig-ranks", "fig-profiles", "fig-cd", "fig-targets", "fig-regret-toy")
-TABLES = ("tab-answer", "tab-pairs", "tab-ranks", "tab-wilcoxon", "tab-means")
+FIGURES = ("fig-ranks", "fig-cd", "fig-cd-wilcoxon", "fig-regret-toy")
+TABLES = ("tab-means", "tab-ranks", "tab-pairs", "tab-every-pair", "tab-wilcoxon", "tab-scopes")
 
 
 def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> None:
     names = {path.name for path in paper.iterdir()} - {".nasbench-report"}
     of_figures = {f"{name}.{end}" for name in FIGURES for end in ("pdf", "tex")}
-    assert names == of_figures | {f"{name}.tex" for name in TABLES} | {"paper.md"}
+    assert names == of_figures | {f"{name}.tex" for name in TABLES} | {"README.md"}
     for path in paper.glob("*.tex"):
         text = " ".join(path.read_text().split())
         caption = text[text.index(r"\caption{") :]
@@ -79,10 +79,9 @@ def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> N
             assert fact in caption, (path.name, fact)
         assert text.startswith(r"% \usepackage{")
         assert text.count(r"\label{") == 1
-    overview = (paper / "paper.md").read_text()
-    assert overview.count("* **") == 10
+    overview = (paper / "README.md").read_text()
     for name in (*FIGURES, *TABLES):
-        assert f"| `{name}` |" in overview
+        assert f"* `{name}`: " in overview
 
 
 def test_captions_and_overview_say_what_was_selected_and_which_command_made_them(
@@ -94,9 +93,9 @@ def test_captions_and_overview_say_what_was_selected_and_which_command_made_them
     assert nasbench(*asked).code == 0
     selected = "a selection by hand: 2 of 3 methods, 1 of 2 constraints; 1 setting ="
     assert selected in " ".join((folder / "fig-ranks.tex").read_text().split())
-    assert selected in (folder / "paper.md").read_text()
+    assert selected in (folder / "README.md").read_text()
     command = f"nasbench report {compared.folder} {' '.join(chosen)}"
-    assert f"Made by: `{command}" in (folder / "paper.md").read_text()
+    assert f"Made by `{command}" in (folder / "README.md").read_text()
     assert "a selection" not in protocol(Subject(Comparison(load(select([compared])), 0, (3.0,)), []))
 
 
@@ -138,8 +137,10 @@ def test_means_have_a_row_where_nothing_feasible_was_found_and_no_worst_value_is
 
 
 def test_only_captions_of_tables_with_verdicts_say_how_they_were_tested(paper: Path) -> None:
-    says = {path.name for path in paper.glob("*.tex") if "Tests are t over seeds" in " ".join(path.read_text().split())}
-    assert says == {"tab-answer.tex", "tab-pairs.tex", "tab-ranks.tex", "fig-cd.tex"}
+    says = {
+        path.name for path in paper.glob("*.tex") if "t over seeds, stratified" in " ".join(path.read_text().split())
+    }
+    assert says == {"tab-scopes.tex", "tab-pairs.tex", "tab-every-pair.tex", "tab-ranks.tex", "fig-cd.tex"}
 
 
 def test_a_regret_is_what_is_missing_to_the_oracle_and_zero_lies_at_the_lower_edge(filled: Fill) -> None:
@@ -148,7 +149,7 @@ def test_a_regret_is_what_is_missing_to_the_oracle_and_zero_lies_at_the_lower_ed
         make_setup("a"): [make_run(s, [oracle + 8.0, oracle + 2.0, oracle]) for s in range(5)],
         make_setup("b"): [make_run(s, [oracle + 4.0] * 3) for s in range(5)],
     }
-    (panel,) = settings.regrets(Comparison(load(select([filled(runs)])), 0, (3.0,)), 3)["toy"]
+    (panel,) = convergence.regrets(Comparison(load(select([filled(runs)])), 0, (3.0,)), 3)["toy"]
     assert panel.log
     assert panel.reference is None
     assert panel.ylabel.startswith("regret of ")
@@ -157,7 +158,7 @@ def test_a_regret_is_what_is_missing_to_the_oracle_and_zero_lies_at_the_lower_ed
         make_setup(m, "other", setting=replace(SETTING, oracle=np.nan, score_oracle=np.nan)): own
         for m, own in zip("ab", runs.values(), strict=True)
     }
-    (plain,) = settings.regrets(Comparison(load(select([filled(unknown)])), 0, (3.0,)), 3)["other"]
+    (plain,) = convergence.regrets(Comparison(load(select([filled(unknown)])), 0, (3.0,)), 3)["other"]
     assert [s.y.tolist()[0] for s in plain.series] == [oracle + 8.0, oracle + 4.0]
     assert "regret" not in plain.ylabel
 
@@ -173,13 +174,14 @@ def test_a_papers_figures_are_as_wide_as_asked_with_embedded_fonts(paper: Path) 
 
 
 def test_a_papers_tables_have_the_numbers_of_the_page(compared: Store, paper: Path, tmp_path: Path) -> None:
-    with (tmp_path / "out" / "answer.csv").open() as file:
+    with (tmp_path / "out" / "scopes.csv").open() as file:
         rows = list(csv.DictReader(file))
-    text = (paper / "tab-answer.tex").read_text()
-    assert [r["where"] for r in rows] == ["all together", "no constraint", "size@0.1"]
+    text = (paper / "tab-scopes.tex").read_text()
+    assert {r["where"] for r in rows} == {"all together", "no constraint", "size@0.1"}
     for row in rows:
         assert f"{row['where']} & " in text
-        assert f"{float(row['better']):.2f} ({float(row['low_simultaneous']):.2f}--" in text
+        assert f"{float(row['better']):.2f}" in text
+        assert f"{float(row['low']):.2f}--{float(row['high']):.2f}" in text
 
 
 def test_no_folder_may_lie_in_a_store(compared: Store, tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError
-from nasbench.results.parts.part import Subject
-from nasbench.results.parts.registry import requested
 from nasbench.results.parts.saved import part
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
@@ -18,6 +16,7 @@ from nasbench.results.report.request import Request
 from nasbench.results.statistics import saving
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.saving import needed
+from nasbench.results.subject import Subject
 from tests.results.conftest import Fill, load_all, make_run, make_setup
 
 BENCHES = ("x1", "x2", "x3", "x4")
@@ -72,7 +71,7 @@ def test_a_budget_that_does_not_suffice_is_said(stored: Store) -> None:
     assert row["plain needs"].item() == "> 60"
     assert list(table.data["after"]) == [10.0, 20.0] * 4
     with pytest.raises(StoreError, match="the part saved takes no options"):
-        requested("saved:x")[0](subject, ["x"])
+        part(subject, ["x"])
 
 
 def test_intervals_cover_the_truth_of_equal_methods(filled: Fill) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nasbench.methods.oneshot.report import figures
+from nasbench.methods.oneshot.report.logs import Searches, load, sharpness, summary
+from nasbench.methods.oneshot.report.tables import beside_published, directions, searched
 from nasbench.results import Store, Trajectory
-from nasbench.results.parts.searches import figures
-from nasbench.results.parts.searches.logs import Searches, load, sharpness, summary
-from nasbench.results.parts.searches.tables import beside_published, directions, searched
 from nasbench.results.reading import load as load_curves
 from nasbench.results.reading import select
 from nasbench.results.report.report import write

@@ -11,7 +11,7 @@ from scipy import stats
 
 from nasbench.results import Store, StoreError
 from nasbench.results.curves import Curves
-from nasbench.results.parts import settings as of_settings
+from nasbench.results.parts import convergence
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.scores import MEAN
@@ -157,11 +157,11 @@ def test_a_method_that_dies_at_once_leaves_the_time_horizon_alone(filled: Fill) 
 def test_curves_and_tables_have_the_same_median(filled: Fill) -> None:
     runs = [make_run(s, [v], [v < 5]) for s, v in enumerate((1.0, 2.0, 3.0, 4.0))]
     curves = load_all(filled({make_setup("a"): runs}))
-    (series,) = of_settings.curve(Comparison(curves, 0, (1.0,)), 0, 11).series
+    (series,) = convergence.curve(Comparison(curves, 0, (1.0,)), 0, 11).series
     assert series.y.tolist() == summaries.medians(curves, curves.incumbent)[0, 0].tolist() == [2.5]
     half = [make_run(s, [v], [v < 3]) for s, v in enumerate((1.0, 2.0, 3.0, 4.0))]
     again = load_all(filled({make_setup("a", bench="b"): half}))
-    (series,) = of_settings.curve(Comparison(again, 0, (1.0,)), 0, 11).series
+    (series,) = convergence.curve(Comparison(again, 0, (1.0,)), 0, 11).series
     assert np.isnan(series.y).all()  # the median would mix a number with nothing
 
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
-from nasbench.results.parts.part import Subject
-from nasbench.results.parts.registry import requested
 from nasbench.results.parts.thinking import part, seconds
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.subject import Subject
 from tests.results.conftest import Fill, make_run, make_setup
 
 
@@ -49,7 +48,7 @@ def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(t
     assert list(table.shown["ms per suggestion"]) == ["1", "500", "2,000"]
     assert list(table.data["rank"]) == [2.0, 3.0, 1.0]
     with pytest.raises(StoreError, match="takes no options"):
-        requested("thinking:x")[0](subject, ["x"])
+        part(subject, ["x"])
 
 
 def test_a_front_holds_equals_and_no_dominated_point(filled: Fill) -> None:

@@ -20,7 +20,9 @@ from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
 from nasbench.results.statistics.verdicts import Pair, corrected, judge, smallest_p
 from tests.results.conftest import SETTING, load_all, make_run, make_setup
-from tests.results.drawn_runs import PLACE, Fill, Values, compared, drawn, one_family_of_four, setups
+from tests.results.drawn_runs import Fill, Values, compared, drawn, one_family_of_four, setups
+
+FIRST = ("x", "x1", "none")
 
 
 class Literal(NamedTuple):
@@ -99,9 +101,9 @@ def test_pairs_are_what_their_formulas_say_and_scipy_tests(filled: Fill) -> None
 
 
 def test_one_setting_is_judged_by_permutations(filled: Fill) -> None:
-    values = {m: {PLACE: own[PLACE]} for m, own in drawn("ab", seeds=12).items()}
+    values = {m: {FIRST: own[FIRST]} for m, own in drawn("ab", seeds=12).items()}
     (pair,) = compared(filled, values).overall.pairs.values()
-    test = stats.mannwhitneyu(values["a"][PLACE], values["b"][PLACE], method="exact")
+    test = stats.mannwhitneyu(values["a"][FIRST], values["b"][FIRST], method="exact")
     assert pair.these.p() == pytest.approx(test.pvalue, rel=0.1)
     assert pair.p_these == pytest.approx(pair.these.p() / (1 - CLAIMS))  # neither other constraints nor other settings
     least = stats.mannwhitneyu(range(12), range(12, 24), method="exact").pvalue
@@ -244,7 +246,7 @@ def test_intervals_agree_with_the_tests_beside_them(filled: Fill) -> None:
 
 def test_an_interval_reaches_one_half_where_the_permutation_test_does_not_exclude_it(filled: Fill) -> None:
     values = {"a": [1.0, 12, 0, 11, 4, 6, 2, 5], "b": [10.0, 13, 3, 9, 14, 7, 8, 15]}
-    (pair,) = compared(filled, {m: {PLACE: [1 + v for v in own]} for m, own in values.items()}).overall.pairs.values()
+    (pair,) = compared(filled, {m: {FIRST: [1 + v for v in own]} for m, own in values.items()}).overall.pairs.values()
     assert pair.these.interval(level=pair.level)[0] > 0.5
     assert (pair.verdict, pair.interval[0]) == (0, 0.5)
 
@@ -376,9 +378,9 @@ def test_seeds_of_all_methods_count_where_there_are_five() -> None:
 
 
 def test_in_one_setting_p_is_that_of_all_permutations_the_best_run_included(filled: Fill) -> None:
-    values = {"a": {PLACE: [float(s) for s in range(1, 9)]}, "b": {PLACE: [0.5, *(s + 4.25 for s in range(7))]}}
+    values = {"a": {FIRST: [float(s) for s in range(1, 9)]}, "b": {FIRST: [0.5, *(s + 4.25 for s in range(7))]}}
     pair = judge(compared(filled, values).field, np.arange(1), 0).pair(0, 1)
-    a, b = (np.array(own[PLACE]) for own in values.values())
+    a, b = (np.array(own[FIRST]) for own in values.values())
     assert pair is not None
     assert pair.these.p() == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
 
@@ -480,7 +482,7 @@ def test_places_are_open_where_nothing_is_told_and_closed_where_all_is(filled: F
 
 
 def test_the_interval_of_a_single_setting_is_a_little_wider_than_its_seeds_say(filled: Fill) -> None:
-    values = {m: {PLACE: own[PLACE]} for m, own in drawn("ab", seeds=12).items()}
+    values = {m: {FIRST: own[FIRST]} for m, own in drawn("ab", seeds=12).items()}
     (pair,) = compared(filled, values).overall.pairs.values()
     squares = np.sum((literal(values, "a", "b").scores[0] - pair.these.value) ** 2)
     assert pair.these.error**2 == pytest.approx((max(squares, 0.5) + 0.25) / (12 * 11))

@@ -16,9 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from nasbench.results.display.diagrams import critical_differences
-from nasbench.results.display.look import numbered
-from nasbench.results.display.scene import Line, Text, width_of
 from nasbench.results.parts import wilcoxon as part
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -26,6 +23,7 @@ from nasbench.results.statistics import wilcoxon
 from nasbench.results.statistics.estimates import holm
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.wilcoxon import signed_rank
+from nasbench.results.verdict.limits import limits
 from tests.conftest import Printed
 from tests.results.conftest import Fill
 from tests.results.drawn_runs import Values, compared, setups
@@ -231,23 +229,19 @@ def test_where_it_disagrees_with_the_verdict_that_is_said_with_the_reason(filled
     (pair,) = comparison.overall.pairs.values()
     assert pair.verdict == 0
     found = comparison.rank_tests
-    assert found[0].verdict(0, 1) == 1
-    said = " ".join(part.sentences(comparison, found))
-    assert "1 of 1 pair differ over 13 settings, 1 over 13 benchmarks and 0 over 2 spaces" in said
-    assert "Said of new tasks, 1 of those over settings would go further than this report" in said
-    assert "Over settings it finds a difference where this report finds none: a and b (p = " in said
-    assert "x alone has 92 % of them, and settings of one search space are no independent witnesses" in said
+    assert (found[0].verdict(0, 1), found[0].verdict(1, 0)) == (1, -1)
+    (said,) = [text for text in limits(comparison) if "Wilcoxon" in text]
+    assert said.startswith("Wilcoxon's test over 13 settings judges otherwise on b. It counts a median per setting")
 
 
-def test_where_it_agrees_nothing_more_is_said(filled: Fill) -> None:
+def test_levels_on_which_nothing_can_be_significant_are_named(filled: Fill) -> None:
     rng = np.random.default_rng(0)
     places = [("x", "b", f"size@{i}") for i in range(8)]
     values = {m: {p: rng.normal(shift, 1, 10).tolist() for p in places} for m, shift in (("a", 5.0), ("b", 5.0))}
     comparison = compared(filled, values)
-    (said,) = part.sentences(comparison, comparison.rank_tests)
-    assert said.endswith("0 of 1 pair differ over 8 settings, 0 over 1 benchmark and 0 over 1 space.")
-    marks = part.side_by_side(comparison, comparison.rank_tests).marks
-    assert "Over 1 space no pair can be significant: before correction p is at least 1." in marks
+    found = part.pairs(comparison, comparison.rank_tests)
+    assert "Over 1 space no pair can be significant: before correction p is at least 1." in found.marks
+    assert found.data["over"].tolist() == ["settings", "benchmarks", "spaces"]
 
 
 def test_the_tables_are_on_the_page_and_in_files_and_on_request_on_the_terminal(
@@ -257,15 +251,11 @@ def test_the_tables_are_on_the_page_and_in_files_and_on_request_on_the_terminal(
     formats = ["--format", "csv,html,latex,svg,md"]
     printed = nasbench("report", store.folder, "--out", tmp_path / "out", *formats)
     assert printed.code == 0, printed.err
-    assert "Wilcoxon signed-rank test on medians" in printed.out
+    assert "Wilcoxon: p of the signed-rank test over 13 settings (Holm)." in " ".join(printed.out.split())
     assert "R+" not in printed.out
-    page = (tmp_path / "out" / "index.html").read_text()
-    first = page[page.index('<section id="answer">') : page.index('<section id="questions">')]
-    assert '<a href="#wilcoxon">Wilcoxon signed-rank</a>' in first
-    assert '<section id="wilcoxon">' in page
+    assert '<section id="wilcoxon">' in (tmp_path / "out" / "index.html").read_text()
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names >= {"wilcoxon.csv", "wilcoxon.tex", "wilcoxon-levels.csv", "wilcoxon-ranks.csv"}
-    assert names >= {f"wilcoxon-{unit}.svg" for unit in wilcoxon.UNITS}
+    assert names >= {"wilcoxon.csv", "wilcoxon.tex", "wilcoxon-ranks.csv"}
     rows = pd.read_csv(tmp_path / "out" / "wilcoxon.csv")
     assert rows["over"].tolist() == ["settings", "benchmarks", "spaces"]
     assert rows["blocks"].tolist() == [13, 13, 2]
@@ -291,14 +281,3 @@ def test_differences_that_cancel_inside_a_benchmark_are_a_tie() -> None:
     values, one = np.array([[0.9, 1.0], [0.8, 1.0], [1.0, 0.7]]), np.zeros(3, int)
     settings, benchmarks, spaces = wilcoxon.levels(values, Tasks(one, one, one))
     assert [level.pairs[0, 1].pairs for level in (settings, benchmarks, spaces)] == [3, 0, 0]
-
-
-@pytest.mark.parametrize(("difference", "is_drawn"), [(1.2, True), (11.78, False)])
-def test_a_critical_difference_is_drawn_where_it_fits_and_its_label_always(difference: float, is_drawn: bool) -> None:
-    ranks = np.array([1.5, 2.0, 2.5])
-    scene = critical_differences(ranks, (), ("a", "b", "c"), "", numbered(3), difference=difference, width=300)
-    (label,) = [s for s in scene.shapes if isinstance(s, Text) and s.text.startswith("critical difference")]
-    scale = [s for s in scene.shapes if isinstance(s, Line) and s.y0 == s.y1 == 32]
-    assert len(scale) == is_drawn
-    assert scene.width >= label.x + width_of([label.text], 10)
-    assert label.text.endswith("more than the axis") != is_drawn

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,14 +25,15 @@ from nasbench.results.display.look import Look, looks
 from nasbench.results.display.panels import POINTS, Chart, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
-from nasbench.results.parts import citation, questions
-from nasbench.results.parts.pairs import critical_difference
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.standing import leaders
+from nasbench.results.parts.part import Part
 from nasbench.results.report.files import slug
 from nasbench.results.report.page import runs
 from nasbench.results.report.page.diagram import inline
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.subject import Subject
+from nasbench.results.verdict import Verdict, citation, scopes
+from nasbench.results.verdict.diagram import critical_difference
+from nasbench.results.verdict.leading import leaders
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,54 +94,34 @@ class Section:
         return grouped
 
 
-def write(
-    title: str,
-    headline: str,
-    subject: Subject,
-    parts: Sequence[Part],
-    warnings: Sequence[str],
-    is_linked: bool,
-    command: str,
-) -> str:
+def write(title: str, found: Verdict, subject: Subject, parts: Sequence[Part], is_linked: bool, command: str) -> str:
     """The page.
 
     Args:
         is_linked: whether the page links to the tables' CSV files.
         command: the command that makes the report.
     """
-    curves = subject.curves
+    curves, comparison = subject.curves, subject.comparison
     runs_data = runs.as_json(subject.fragments, {m: i for i, m in enumerate(curves.methods)}, curves.names)
     method_looks = looks(curves.methods)
-    sections = [_section(part, subject.comparison) for part in parts if part.name != "explained"]
-    (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return document(
         "page.html.j2",
         f"{svg.STYLE}{svg.colours(method_looks)}{runs.style(method_looks)}{_rules(method_looks)}",
         ("page.js", *(["runs.js"] if runs_data else []), "save.js"),
-        answer=sections[0],
-        sections=sections[1:],
-        strip=_strip(subject.comparison),
-        minute=_linked(questions.minute(subject), sections),
-        disagreement=[s for section in sections if section.part.name == "targets" for s in section.part.sentences],
-        cite=(f"{citation.protocol(subject)} {citation.tests(subject)}", citation.bibtex(subject), command),
-        wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
-        questions=_linked(questions.answers(subject), sections),
+        title=title,
+        found=found,
+        strip=_strips(partial(critical_difference, comparison)),
+        dots=_strips(partial(scopes.figure, comparison)),
+        sections=[_section(part, comparison) for part in parts],
         methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
         is_alone=False,
         runs_data=runs_data,
         names=json.dumps(curves.names).replace("<", "\\u003c"),
         definitions=svg.definitions(method_looks),
-        title=title,
-        headline=headline,
-        warnings=warnings,
-        settings=len(curves.settings),
-        spaces=curves.spaces,
-        runs=len(curves.runs),
-        protocol=curves.protocol,
-        seeds=curves.seeds,
         linked=is_linked,
-        further=[table for part in parts for table in part.tables if table.place == "files" and table is not settings],
-        setting_table=settings,
+        further=[table for part in parts for table in part.tables if table.place == "files"],
+        command=command,
+        repeatable=citation.repeatable(subject),
         versions=_versions(subject),
         commands=citation.commands(subject),
         provenance=sorted({_provenance(f.provenance) for _, f in subject.fragments}),
@@ -164,18 +146,10 @@ def document(template: str, style: str, scripts: Sequence[str], **facts: object)
     return environment.get_template(template).render(style=rules, script=script, **hashes, **facts)
 
 
-def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) -> list[questions.Answer]:
-    """The answers with links to their sections; to the ranks if a section is absent."""
-    there = {section.part.name for section in sections} | {"provenance", "cite"}
-    return [answer if answer.place in there else replace(answer, place="ranks") for answer in answers]
-
-
-def _strip(comparison: Comparison) -> list[tuple[str, str]]:
-    """The diagram of expected ranks for wide and for narrow screens; none without ranks."""
-    if len(comparison.overall.ranks) < 2:
-        return []
-    scenes = [(name, critical_difference(comparison, width)) for name, width in _STRIPS.items()]
-    return [(name, scene.element()) for name, scene in scenes]
+def _strips(draw: Callable[[float], Scene | None]) -> list[tuple[str, str]]:
+    """A diagram for wide and for narrow screens; none where there is nothing to draw."""
+    drawn = [(name, draw(width)) for name, width in _STRIPS.items()]
+    return [(name, scene.element()) for name, scene in drawn if scene is not None]
 
 
 def _section(part: Part, comparison: Comparison) -> Section:
@@ -204,7 +178,7 @@ def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
 def _drawing(part: str, chart: Chart, number: int, panel: Panel, comparison: Comparison) -> Drawing:
     curves = comparison.curves
     name = slug(
-        "at-" + "-".join(panel.place[1:]) if panel.place and part == "settings" else f"chart-{chart.name}-{number}"
+        "at-" + "-".join(panel.place[1:]) if panel.place and part == "convergence" else f"chart-{chart.name}-{number}"
     )
     same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
     drawn = svg.chart(panel, curves.names, looks(curves.methods), f"{name}-title", leaders(comparison), chart.title)

@@ -141,8 +141,10 @@ function reveal() { // what a link leads to, where a filter or a fold hides it
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
   target.hidden = false;
-  const fold = target.closest("details");
-  if (fold) { fold.hidden = false; fold.open = true; target.scrollIntoView(); }
+  const folds = [target.querySelector(":scope > details")];
+  for (let fold = target.closest("details"); fold; fold = fold.parentNode.closest("details")) folds.push(fold);
+  for (const fold of folds) if (fold) { fold.hidden = false; fold.open = true; }
+  target.scrollIntoView();
 }
 addEventListener("hashchange", reveal);
 reveal();
@@ -196,4 +198,3 @@ function measure() {
 addEventListener("resize", measure);
 document.addEventListener("toggle", measure, true);
 measure();
-addEventListener("beforeprint", () => document.querySelectorAll("details.words").forEach((d) => { d.open = true; }));

@@ -1,6 +1,4 @@
-// A chart as a link, or a file: SVG and PNG with its legend, and PDF by the browser's own printing
-
-const SCALE = 2; // pixels of a PNG per pixel of the page
+// A chart with its legend as an SVG file
 
 function standalone(figure) { // the chart with its style, on white, above the legend of its lines
   const drawn = [...figure.querySelectorAll("svg")].find((svg) => svg.getClientRects().length), chart = drawn.cloneNode(true);
@@ -48,54 +46,12 @@ function address(file) {
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(file.text)}`;
 }
 
-async function pixels(file) {
-  const image = new Image();
-  image.src = address(file);
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [SCALE * file.width, SCALE * file.height];
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return canvas;
-}
-
-async function paper(figure) { // prints one page of the chart's size, which the browser saves as PDF
-  const file = standalone(figure), sheet = document.styleSheets[0], box = document.createElement("div"), image = new Image();
-  image.src = address(file);
-  await image.decode();
-  box.className = "printed";
-  box.append(image);
-  document.body.append(box);
-  document.body.classList.add("one");
-  const rule = sheet.insertRule(`@page { size: ${Math.ceil(file.width) + 20}px ${Math.ceil(file.height) + 20}px; margin: 10px; }`, sheet.cssRules.length);
-  addEventListener("afterprint", () => {
-    sheet.deleteRule(rule);
-    document.body.classList.remove("one");
-    box.remove();
-  }, { once: true });
-  window.print();
-}
-
-const ACTIONS = {
-  Link: (figure) => navigator.clipboard.writeText(location.href.replace(/#.*/, "") + `#${figure.id}`),
-  SVG: (figure) => { const file = standalone(figure); download(`${file.name}.svg`, address(file)); },
-  PNG: async (figure) => { const file = standalone(figure); download(`${file.name}.png`, (await pixels(file)).toDataURL()); },
-  Copy: async (figure) => {
-    const canvas = await pixels(standalone(figure));
-    canvas.toBlob((blob) => navigator.clipboard.write([new ClipboardItem({ "image/png": blob })]));
-  },
-  PDF: paper,
-};
 for (const figure of document.querySelectorAll("main figure")) {
-  const tools = document.createElement("span");
-  tools.className = "tools";
-  for (const [label, act] of Object.entries(ACTIONS)) {
-    if (label === "Link" && !figure.id) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = label;
-    button.title = { Link: "Copy a link to this chart", Copy: "Copy as a picture", PDF: "Print this chart, or save it as PDF" }[label] ?? `Save as ${label}`;
-    button.addEventListener("click", () => act(figure));
-    tools.append(button);
-  }
-  figure.querySelector("figcaption").append(tools);
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "tools";
+  button.textContent = "SVG";
+  button.title = "Save this chart with its legend";
+  button.addEventListener("click", () => { const file = standalone(figure); download(`${file.name}.svg`, address(file)); });
+  figure.querySelector("figcaption").append(button);
 }

@@ -131,6 +131,10 @@ KINDS = [
 ]
 
 
+PARTS = ("constraints", "families", "in-sample", "score")
+"""Parts on request whose numbers are recomputed."""
+
+
 class Folder:
     """Stores and reports, each made when it is first asked for."""
 
@@ -154,6 +158,7 @@ class Folder:
         """The rows of every CSV file."""
         out = self.path / f"report {kind}"
         words = ["report", str(self.store(kind.store)), "--score", kind.score, "--out", str(out), "--format", "csv"]
+        words += [word for part in PARTS for word in ("--part", part)]
         if not out.exists():
             chosen = [word for bench in benches for word in ("--bench", bench)]
             with redirect_stdout(StringIO()) as printed:

@@ -121,18 +121,32 @@ def test_ranks_and_places(made: Any, kind: Kind) -> None:
 
 
 @EACH_KIND
-def test_the_answer(made: Any, kind: Kind) -> None:
+def test_the_scopes(made: Any, kind: Kind) -> None:
     tables, report, *_ = made(kind)
     single = verdicts.single_constraints(report)
     scopes = {"all together": verdicts.all_together(report)}
     for label in {p.constraint for p in report.places}:
         where = "no constraint" if label == "none" else label
         scopes[where] = {pair: row for (of, pair), row in single.items() if of == label}
-    assert len(tables["answer"]) == (len(scopes) if len(scopes) > 2 else 1)
-    for row in tables["answer"]:
-        if row["first"]:
-            first, other = (re.split(" = | and ", row[name])[0] for name in ("first", "other"))
-            assert not wrong(row, scopes[row["where"]][first, other]), row["where"]
+    leader = next((row["method"] for row in tables["ranks"] if row["first"] and is_lowest(row, tables["ranks"])), "")
+    rows = [row for row in tables.get("scopes", []) if row["kind"] in ("all", "constraint")]
+    for row in rows:
+        found = scopes[row["where"]][leader, row["against"].split(" = ")[0]]
+        ends = {"low": found["low_simultaneous"], "high": found["high_simultaneous"]}
+        assert not wrong(row, {name: found[name] for name in ("better", "p_holm", "settings")} | ends), row["where"]
+    spaces = {p.space for p in report.places}
+    for row in (row for row in tables.get("scopes", []) if row["kind"] == "space"):
+        places = tuple(p for p in report.places if p.space == row["where"])
+        pair = leader, row["against"].split(" = ")[0]
+        found = verdicts.rows(report, [Asked("", pair, places)], 0.05)["", pair]
+        assert not wrong(row, {name: found[name] for name in ("better", "low", "high")}), row["where"]
+        assert row["where"] in spaces
+
+
+def is_lowest(row: Mapping[str, str], rows: list[Table]) -> bool:
+    """Whether no other method has a lower rank at the end of the budget."""
+    end = list(row)[list(row).index("low") - 1]
+    return float(row[end]) == min(float(other[end]) for other in rows)
 
 
 @EACH_KIND

@@ -8,23 +8,14 @@ from typing import Any
 from nasbench.base.numbers import count, fixed, interval, p_value
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import cannot_differ
-from nasbench.results.statistics.verdicts import Pair
+from nasbench.results.statistics.verdicts import EQUIVALENT, Pair
 
 BETTER = (
-    "better: the probability that a run of the one is better than a run of the other, ties one half; search spaces, "
-    "the families of a space, the benchmarks of a family, and the constraints of a benchmark have equal weights."
+    "better: the probability that a run of the one is better than a run of the other, ties one half. Search spaces, "
+    "families, benchmarks and constraints weigh the same at each level."
 )
-THESE = (
-    "CI (these): 95 % confidence interval for these benchmarks, in which only seeds are chance (t, stratified by "
-    "setting); in 95 % of reports all such intervals hold together (Bonferroni). They end at 0.50 where Holm's "
-    "sharper test excludes that."
-)
-NEW = (
-    "CI (new): 95 % confidence interval for new tasks, of which the search spaces here are a sample (t over the means "
-    "of spaces; over families, or benchmarks, where there is one space), for each pair alone. p (new): the same with "
-    "variances that all pairs estimate together (moderated t, Smyth, 2004), after Holm's correction; never below the p "
-    "of the interval."
-)
+THESE = "CI (these): only seeds are chance (t, stratified by setting); all of a report hold together (Bonferroni)."
+NEW = "CI (new): the search spaces here are a sample of others, for each pair alone; p (new) by a moderated t."
 
 
 def unless(comparison: Comparison) -> str:
@@ -86,7 +77,7 @@ def marked(pair: Pair) -> str:
     """The probability that the first method is better, with its marks."""
     if pair.is_identical:
         return "="
-    return fixed(pair.these.value) + "*" * (abs(pair.verdict) + abs(pair.verdict_new))
+    return fixed(pair.these.value) + "*" * (abs(pair.verdict) + abs(pair.verdict_new)) + "≈" * bool(pair.is_equivalent)
 
 
 def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str:
@@ -105,9 +96,11 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
     number = count(len(tested), "pair")
     text.insert(
         0,
-        f"* significant at 5 % (Holm over {number}{scope}) on these benchmarks, ** on new tasks too. CI: 95 % "
-        "confidence interval, (these) on these benchmarks, (new) on new tasks. w/t/l: benchmarks won, tied, lost.",
+        f"* significant (5 %, Holm over {number}{scope}) on these benchmarks, ** on new tasks too. w/t/l: benchmarks "
+        "won, tied, lost.",
     )
+    if any(pair.is_equivalent and not pair.is_identical for pair in pairs):
+        text.append(f"≈ equivalent: between {EQUIVALENT[0]} and {EQUIVALENT[1]} in every search space (5 %, Holm).")
     if cannot_differ([pair.floor for pair in tested]):
         text.append(f"As few seeds as these cannot give p < 0.05 among {number}, however clear the difference.")
     return " ".join(text)

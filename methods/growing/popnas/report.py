@@ -12,10 +12,10 @@ import pandas as pd
 from nasbench.base.fronts import nondominated
 from nasbench.base.numbers import number
 from nasbench.results.display.table import Table
-from nasbench.results.parts.literature import Paper
-from nasbench.results.parts.logged import logged
-from nasbench.results.parts.part import Drawn, Part, Subject
-from nasbench.results.parts.searches.logs import groups
+from nasbench.results.literature import Paper
+from nasbench.results.parts.logged import groups, logged
+from nasbench.results.parts.part import PARTS, Drawn, Part, plain
+from nasbench.results.subject import Subject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,8 @@ _NEEDED = {"candidates", "front_objective", "front_seconds"}
 _SHOWN = 0.9  # of the objectives of a figure: those that are worse lie above it
 
 
+@PARTS.register("levels")
+@plain("levels", 61)
 def part(subject: Subject) -> Part | None:
     """The part; None if no method logs levels with their fronts."""
     log = logged(subject.fragments, subject.curves, _NEEDED)

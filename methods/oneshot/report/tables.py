@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from nasbench.base.numbers import fixed, number
+from nasbench.methods.oneshot.report.logs import DECIDED, KEPT, Searches, summary
 from nasbench.results.display.table import Table
-from nasbench.results.parts.literature import Paper
-from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, groups, summary
+from nasbench.results.literature import Paper
+from nasbench.results.parts.logged import groups
 
 
 def searched(searches: Searches) -> Table:

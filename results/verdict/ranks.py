@@ -1,4 +1,4 @@
-"""The answer of a report: expected ranks with their intervals, and sentences about them."""
+"""Expected ranks with their intervals and places."""
 
 from __future__ import annotations
 
@@ -6,26 +6,11 @@ import numpy as np
 import pandas as pd
 
 from nasbench.base.numbers import count, fixed, interval, listed, point
-from nasbench.results.display.panels import Chart, Panel, Series, span
+from nasbench.results.display.panels import Panel, Series, span
 from nasbench.results.display.table import Table
-from nasbench.results.parts import sentences, standing
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.rows import unless
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import Rank
-
-_LINES = (
-    "Line: a method's expected rank on these benchmarks (1, at the top, is best). Band: its 95 % confidence interval, "
-    "over seeds. Markers and dashes distinguish methods and mean nothing else."
-)
-
-
-def part(subject: Subject) -> Part:
-    """The leader, and expected ranks."""
-    comparison = subject.comparison
-    chart = Chart("ranks", lambda points: [over_budget(comparison, points)], note=_LINES)
-    tables = [standing.table(comparison), table(comparison)]
-    return Part("ranks", "Expected ranks", tables, [chart], sentences=sentences.answer(comparison))
+from nasbench.results.verdict.rows import unless
 
 
 def table(comparison: Comparison) -> Table:
@@ -54,7 +39,7 @@ def table(comparison: Comparison) -> Table:
     bold = np.zeros(shown.shape, bool)
     if firsts and np.isfinite(values).any():
         bold[:, len(points)] = np.isclose(values[firsts, -1], np.nanmin(values[:, -1]), rtol=0, atol=1e-9)
-    title = f"Expected rank after a number of {curves.unit} (1 is best)"
+    title = f"Which method is first? Expected rank after a number of {curves.unit} (1 is best)"
     return Table("ranks", title, _note(comparison), data, shown, bold, _marks(comparison), "terminal")
 
 
@@ -84,20 +69,16 @@ def _place(rank: Rank | None) -> str:
 
 
 def _note(comparison: Comparison) -> str:
-    overall, curves = comparison.overall, comparison.curves
+    curves = comparison.curves
     what = comparison.score.note
     if curves.compared is not comparison.score:
         what = "What is compared is the incumbent's observed objective, for no means over repetitions are known"
     return (
-        f"{what}. A method's expected rank is 1 + the sum of the probabilities that a run of each other method is "
-        f"better than one of its own, over {count(len(overall.complete), 'setting')} (benchmark × constraint) where no "
-        "method is missing; search spaces, the families of a space, the benchmarks of a family, and the constraints "
-        "of a benchmark have equal weights. A run that has found nothing feasible loses to any that has. The rank "
-        f"depends on which methods take part; the probability of a pair does not{unless(comparison)}. CI (these): 95 % "
-        "confidence interval for these benchmarks, only seeds are chance (t, stratified by setting). CI (new): 95 % "
-        f"confidence interval for new tasks, {overall.unit or 'search spaces'} are a sample (t over their means, the "
-        "error never smaller). place: the places left open by the pairs that differ significantly on these benchmarks; "
-        "a pair's verdict does not depend on the others, so places may cross where ranks are close."
+        f"{what}. Expected rank: 1 + the sum of the probabilities that a run of each other method is better, over "
+        f"{count(len(comparison.overall.complete), 'setting')} (benchmark × constraint) that have all methods; search "
+        "spaces weigh the same. A run that has found nothing feasible loses to any that has. A rank depends on which "
+        f"methods take part; a pair's probability does not{unless(comparison)}. place: what significant differences "
+        "leave open."
     )
 
 

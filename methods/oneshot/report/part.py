@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.searches.logs import load
-from nasbench.results.parts.searches.tables import beside_published, directions, searched
+from nasbench.methods.oneshot.report.logs import load
+from nasbench.methods.oneshot.report.tables import beside_published, directions, searched
+from nasbench.results.parts.part import PARTS, Part, plain
+from nasbench.results.subject import Subject
 
 
+@PARTS.register("searches")
+@plain("searches", 60)
 def part(subject: Subject) -> Part | None:
     """The part; None if there is no search of a one-shot method."""
     searches = load(subject.fragments, subject.curves)
     if searches is None:
         return None
-    from nasbench.results.parts.searches.figures import drawn  # with matplotlib, which is heavy
+    from nasbench.methods.oneshot.report.figures import drawn  # with matplotlib, which is heavy
 
     papers = [paper for paper in subject.literature.papers if "accuracy" in paper]
     tables = [

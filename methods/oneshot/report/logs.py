@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Curves
 from nasbench.results.display.look import Look, looks
-from nasbench.results.parts.logged import logged
-from nasbench.results.parts.part import rows_of
+from nasbench.results.parts.logged import groups, logged
 from nasbench.results.store import Store
 from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment
+from nasbench.results.subject import rows_of
 
 DECIDED = 0.99
 """Probability from which a choice counts as decided."""
@@ -83,13 +82,6 @@ def _networks(f: Fragment) -> pd.DataFrame:
         networks[name] = table[present[name]] if name in present else np.nan
     networks[["accuracy", "optimistic"]] = 100 - networks[["accuracy", "optimistic"]]
     return networks
-
-
-def groups(frame: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[int, ...], pd.DataFrame]]:
-    """The rows of each combination of values of some integer columns."""
-    for values, rows in frame.groupby(list(keys)):
-        numbers: Any = values
-        yield tuple(map(int, numbers)), rows
 
 
 def probabilities(searches: Searches, quantity: str) -> pd.DataFrame:

@@ -13,12 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nasbench.base.numbers import constraint_name
+from nasbench.methods.oneshot.report.logs import Searches, bounds, probabilities, sharpness
 from nasbench.results.curves import Array
 from nasbench.results.display.look import numbered
 from nasbench.results.display.panels import Panel, Series
 from nasbench.results.display.plots import charts, legend, styled
+from nasbench.results.parts.logged import groups
 from nasbench.results.parts.part import Drawn
-from nasbench.results.parts.searches.logs import Searches, bounds, groups, probabilities, sharpness
 
 _FEWEST = 4  # networks for a density
 _LABEL = 16  # letters per line of a violin's name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nasbench.base.numbers import count, listed
 from nasbench.results.curves import Curves
-from nasbench.results.parts.part import Subject
+from nasbench.results.subject import Subject
 
 
 def protocol(subject: Subject) -> str:
@@ -26,14 +26,26 @@ def protocol(subject: Subject) -> str:
 def tests(subject: Subject) -> str:
     """What a significant difference is, in sentences; Wilcoxon's table and that of means have other tests."""
     tested = len(subject.comparison.overall.tested)
-    differ = "Methods differ by the probability that a run of one is better than one of the other."
     if not tested:
-        return f"{differ} Nothing is tested: that takes at least five seeds in every setting of a pair."
+        return "Nothing is tested: that takes at least five seeds in every setting of a pair."
     return (
-        f"{differ} Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
-        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most about 5 % of reports on "
-        "identical methods a difference is significant."
+        "Methods differ by the probability that a run of one is better than one of the other: t over seeds, "
+        "stratified by setting (Mann and Whitney's test where there is one setting), with Holm's correction over "
+        f"{count(tested, 'pair')}."
     )
+
+
+def repeatable(subject: Subject) -> str:
+    """Whether the same commands give the same bits, and where."""
+    if any(f.setup.charge_thinking or f.provenance.get("repeatable") == "" for _, f in subject.fragments):
+        return "Not repeatable bit for bit: clocks hold measured times."
+    methods: dict[str, set[str]] = {}
+    for _, fragment in subject.fragments:
+        place = str(fragment.provenance.get("repeatable", "the same machine"))
+        methods.setdefault(place, set()).add(fragment.setup.method)
+    by_place = [f"{place} ({listed(sorted(names))})" for place, names in sorted(methods.items())]
+    where = next(iter(methods)) if len(methods) == 1 else "; ".join(by_place)
+    return f"The same seeds on the same data give the same bits on {where}."
 
 
 def version(subject: Subject) -> str:
