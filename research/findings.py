@@ -31,12 +31,16 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
 PARTS = {
+    "ctpe-paper": ("constraints",),
     "ctpe-rivals": ("thinking",),
     "ctpe-rivals-ax": ("thinking",),
-    "fronts": ("thinking",),
+    "fronts": ("thinking", "constraints"),
     "knowledge": ("saved",),
+    "multi-fidelity": ("clock",),
     "priors": ("saved",),
     "proxies": ("saved",),
+    "quick": ("in-sample",),
+    "wide": ("in-sample", "families"),
 }
 """Optional parts of a suite's report."""
 
@@ -79,7 +83,7 @@ def _keep(suite: str, name: str, protocol: str) -> None:
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
     shown = shown.replace(f"{ROOT}/", "")
-    tables = re.split(r"\n(?:How each number|\d+ files in)", shown, maxsplit=1)[0]
+    tables = re.split(r"\n\d+ files in", shown, maxsplit=1)[0]
     if f"{name}/report.txt" in named():
         (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
     for path in report.iterdir():

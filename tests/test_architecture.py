@@ -21,7 +21,7 @@ ARROWS = {  # a room → the rooms that it may import; what is inside a room is 
     "nasbench.cli.checks": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.speed": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.engine": METHODS | BENCHMARKS | RESULTS | BASE,
-    "nasbench.methods": BENCHMARKS | BASE,  # and, in modules called `report`, RESULTS
+    "nasbench.methods": BENCHMARKS | BASE,
     "nasbench.benchmarks.spaces": BASE,
     "nasbench.benchmarks": {"nasbench.benchmarks.spaces"} | BASE,
     "nasbench.results": BASE,
@@ -60,6 +60,8 @@ def upward(module: str, targets: set[str]) -> set[str]:
     """The modules of `targets` that `module` may not import."""
     own = room_of(module)
     below = {own} | ARROWS.get(own, set(ARROWS))
+    if own in METHODS and "report" in module.split("."):
+        below |= RESULTS  # the part of reports on a method lies with the method
     return {t for t in targets if not any(f"{room_of(t)}.".startswith(f"{room}.") for room in below)}
 
 
@@ -77,6 +79,8 @@ def test_the_check_of_arrows_sees_an_upward_import() -> None:
     source = "def f():\n    from nasbench.cli.engine import plan\n    import nasbench.benchmarks.spaces\n"
     assert imported(source) == {"nasbench.cli.engine.plan", "nasbench.benchmarks.spaces"}
     assert upward("nasbench.methods.contract", imported(source)) == {"nasbench.cli.engine.plan"}
+    curves = {"nasbench.results.curves"}
+    assert (upward("nasbench.methods.tpe.tpe", curves), upward("nasbench.methods.a.report.b", curves)) == (curves, set())
     assert upward("nasbench.benchmarks.spaces.grid", {"nasbench.benchmarks.spec"}) == {"nasbench.benchmarks.spec"}
     assert upward("nasbench.base.errors", {"nasbench.results.curves"}) == {"nasbench.results.curves"}
     assert upward("nasbench.results.curves", {"nasbench.methods.contract"}) == {"nasbench.methods.contract"}

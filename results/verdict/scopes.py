@@ -17,7 +17,7 @@ from nasbench.results.statistics.verdicts import Pair, Verdicts
 from nasbench.results.verdict.leading import called, sharing
 
 
-class Scope(NamedTuple):
+class Standing(NamedTuple):
     """The leader of all settings together in one part of them."""
 
     kind: str
@@ -42,7 +42,7 @@ class Scope(NamedTuple):
         return self.pair.interval if self.has_verdict else self.pair.these.interval()
 
 
-def scopes(comparison: Comparison) -> list[Scope]:
+def standings(comparison: Comparison) -> list[Standing]:
     """All settings together, then their parts by kind, those first in which the leader is furthest ahead."""
     kinds: dict[str, dict[str, Verdicts]] = {"all": {"all together": comparison.overall}}
     if len(comparison.by_constraint) > 1:
@@ -60,20 +60,26 @@ def scopes(comparison: Comparison) -> list[Scope]:
     return found
 
 
-def _scope(comparison: Comparison, kind: str, name: str, verdicts: Verdicts) -> Scope | None:
+def _scope(comparison: Comparison, kind: str, name: str, verdicts: Verdicts) -> Standing | None:
     """The scope; None if it has no ranks of two methods."""
     leader = comparison.overall.ranks[0].method
     rivals = [rank.method for rank in verdicts.ranks if rank.method != verdicts.kind_of(leader)[0]]
     pair = verdicts.pair(leader, rivals[0]) if rivals else None
     if pair is None:
         return None
-    first = listed([called(comparison, verdicts, method) for method in sharing(verdicts)])
-    return Scope(kind, name, len(verdicts.complete), first, called(comparison, verdicts, rivals[0]), pair)
+    first = listed([_named(comparison, verdicts, method) for method in sharing(verdicts)])
+    return Standing(kind, name, len(verdicts.complete), first, _named(comparison, verdicts, rivals[0]), pair)
+
+
+def _named(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
+    """The leader where a method is identical to it here, else the method."""
+    leader = comparison.overall.ranks[0].method
+    return comparison.methods[leader if leader in verdicts.kind_of(method) else method]
 
 
 def table(comparison: Comparison) -> Table | None:
     """The scopes as rows; None if there are no ranks, or nothing but all settings together."""
-    found = scopes(comparison) if len(comparison.overall.ranks) > 1 else []
+    found = standings(comparison) if len(comparison.overall.ranks) > 1 else []
     if len(found) < 2:
         return None
     leader = called(comparison, comparison.overall, comparison.overall.ranks[0].method)
@@ -81,7 +87,6 @@ def table(comparison: Comparison) -> Table | None:
     shown = pd.DataFrame(
         {
             "where": data["where"],
-            "settings": data["settings"].astype(str),
             "first": data["first"],
             "against": data["against"],
             "better": [fixed(scope.pair.these.value) + "*" * _differs(scope) for scope in found],
@@ -102,11 +107,11 @@ def table(comparison: Comparison) -> Table | None:
     return Table("scopes", title, note, data, shown, bold, marks, "terminal")
 
 
-def _differs(scope: Scope) -> bool:
+def _differs(scope: Standing) -> bool:
     return scope.has_verdict and scope.pair.verdict != 0
 
 
-def _facts(scope: Scope) -> dict[str, object]:
+def _facts(scope: Standing) -> dict[str, object]:
     low, high = scope.ends
     return {
         "kind": scope.kind,
@@ -123,14 +128,14 @@ def _facts(scope: Scope) -> dict[str, object]:
 
 def figure(comparison: Comparison, width: float | None = None) -> Scene | None:
     """The scopes as dots with intervals; None where there is no table."""
-    if len(comparison.overall.ranks) < 2 or len(found := scopes(comparison)) < 2:
+    if len(comparison.overall.ranks) < 2 or len(found := standings(comparison)) < 2:
         return None
     leader = called(comparison, comparison.overall, comparison.overall.ranks[0].method)
     title = f"Probability that {leader} is better than the best of the others"
     return dots(list(_dots(found)), title, width)
 
 
-def _dots(found: list[Scope]) -> Iterator[Dot]:
+def _dots(found: list[Standing]) -> Iterator[Dot]:
     for number, scope in enumerate(found):
         is_new_kind = number > 0 and scope.kind != found[number - 1].kind
         yield Dot(f"{scope.name}: {scope.against}", scope.pair.these.value, scope.ends, _differs(scope), is_new_kind)

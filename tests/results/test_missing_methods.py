@@ -16,7 +16,7 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.subject import Subject
 from nasbench.results.verdict.headline import headline
 from nasbench.results.verdict.limits import limits
-from nasbench.results.verdict.scopes import scopes
+from nasbench.results.verdict.scopes import standings
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 Values = Mapping[str, Mapping[tuple[str, str], Mapping[int, float]]]
@@ -57,7 +57,7 @@ def lacking(filled: Fill) -> Subject:
 
 
 def test_a_space_without_runs_of_every_method_is_no_scope(lacking: Subject) -> None:
-    assert [scope.name for scope in scopes(lacking.comparison) if scope.kind == "space"] == ["y"]
+    assert [scope.name for scope in standings(lacking.comparison) if scope.kind == "space"] == ["y"]
 
 
 def test_wilcoxons_reasons_count_the_settings_of_its_test(lacking: Subject) -> None:

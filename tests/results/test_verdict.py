@@ -19,7 +19,7 @@ from nasbench.results.verdict import verdict
 from nasbench.results.verdict.limits import limits
 from nasbench.results.verdict.pairs import table as pairs_table
 from nasbench.results.verdict.ranks import over_budget
-from nasbench.results.verdict.scopes import figure, scopes, table
+from nasbench.results.verdict.scopes import figure, standings, table
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 from tests.results.drawn_runs import CONTRADICTING, PLACE, Values, clear, compared
 
@@ -40,7 +40,7 @@ def two_by_two() -> Values:
 
 def test_each_constraint_and_space_is_a_row_and_the_leader_is_set_against_the_best_other(filled: Fill) -> None:
     comparison = compared(filled, two_by_two())
-    found = {scope.name: scope for scope in scopes(comparison)}
+    found = {scope.name: scope for scope in standings(comparison)}
     assert list(found) == ["all together", "size@0.1", "no constraint", "g", "f"]
     assert {name: scope.first for name, scope in found.items()} == {
         "all together": "b",
@@ -70,7 +70,7 @@ def test_where_another_is_first_its_rows_come_last_and_name_it(filled: Fill) -> 
         for m in "ab":
             better = (m == "a") == (space != "i")
             values[m][space, f"{space}{number}", "none"] = [(0.0 if better else 5.0) + s / 100 for s in range(12)]
-    (*_, last) = scopes(compared(filled, values))
+    (*_, last) = standings(compared(filled, values))
     assert (last.kind, last.name, last.first, last.against, last.pair.these.value) == ("space", "i", "b", "b", 0.0)
 
 
@@ -86,8 +86,8 @@ def test_a_leader_leads_where_another_method_stands_for_its_class(filled: Fill) 
     names = list(comparison.methods)
     assert names[comparison.overall.ranks[0].method] == "leader"
     assert names[comparison.by_constraint["none"].ranks[0].method] == "twin"
-    found = {scope.name: scope for scope in scopes(comparison)}
-    assert found["no constraint"].first == "twin = leader"
+    found = {scope.name: scope for scope in standings(comparison)}
+    assert found["no constraint"].first == "leader"
     assert found["no constraint"].against == "last"
 
 
@@ -99,7 +99,7 @@ def test_samples_are_rows_where_a_default_was_chosen_on_a_space_that_is_here(fil
             setup = make_setup(m, bench, setting=setting, tuned_on=("one",) if m == "a" else ())
             own[setup] = [make_run(s, [9.0, end + s / 100]) for s in range(8)]
     chosen = select([filled(own)])
-    kinds = {scope.name: scope.kind for scope in scopes(Comparison(load(chosen), 0, (2.0,)))}
+    kinds = {scope.name: scope.kind for scope in standings(Comparison(load(chosen), 0, (2.0,)))}
     assert kinds == {
         "all together": "all",
         "in sample": "sample",
