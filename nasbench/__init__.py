@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Observation, Problem
     from nasbench.results import Store, StoreError
     from nasbench.results.report.report import Report
+    from nasbench.results.store.fragment import Fragment
 
 _PLACES = {
     "nasbench.benchmarks": ["BENCHMARKS", "Benchmark", "Bound", "Evaluation", "Metric", "UsageError", "open_benchmark"],
@@ -154,7 +155,8 @@ def run(
         force: whether to begin searches that are expected to take longer than `seconds`.
 
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
-    evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons,
+    evaluation, objective, feasible, incumbent, score and others, and `best_configuration`: that of the incumbent after
+    the row, as JSON, so that its last row has a run's best. Runs that failed are in it, with their reasons,
     and a warning names them.
 
     A method that does not fit a benchmark is left out there, with a warning.
@@ -203,7 +205,7 @@ def run(
         _warn([*session.left_out, *session.store.notices, *failed])
         asked = {planned.setup.id: planned.seeds for planned in session.planned}
         fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
-        tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]
+        tables = [(_with_best(fragment), asked[fragment.setup.id]) for fragment in fragments]
     frame: pd.DataFrame = pd.concat([table[table["seed"].isin(seeds)] for table, seeds in tables], ignore_index=True)
     return frame.sort_values(["method", "bench", "seed", "evaluation"], ignore_index=True, kind="stable")
 
@@ -315,6 +317,18 @@ def report(
         return write(opened, with_own_baseline(request, opened), is_current, current_sources())
     finally:
         _warn(notice for store in opened for notice in store.notices)
+
+
+def _with_best(fragment: Fragment) -> pd.DataFrame:
+    """The rows of a fragment, with the configuration of the incumbent after each; none before there is one."""
+    from nasbench.results.store.trajectory import incumbent_steps
+
+    rows: pd.DataFrame = fragment.table().to_pandas()
+    lengths = [record.rows for record in fragment.runs]
+    incumbent, feasible, level = (rows[name].to_numpy() for name in ("incumbent", "feasible", "level"))
+    steps, _ = incumbent_steps(incumbent, feasible, level, lengths)
+    known = rows["configuration"].where(steps & (not fragment.setup.objectives))
+    return rows.assign(best_configuration=known.groupby(rows["seed"]).ffill())
 
 
 def _warn(notices: Iterable[str]) -> None:

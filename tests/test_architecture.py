@@ -80,7 +80,10 @@ def test_the_check_of_arrows_sees_an_upward_import() -> None:
     assert imported(source) == {"nasbench.cli.engine.plan", "nasbench.benchmarks.spaces"}
     assert upward("nasbench.methods.contract", imported(source)) == {"nasbench.cli.engine.plan"}
     curves = {"nasbench.results.curves"}
-    assert (upward("nasbench.methods.tpe.tpe", curves), upward("nasbench.methods.a.report.b", curves)) == (curves, set())
+    assert (upward("nasbench.methods.tpe.tpe", curves), upward("nasbench.methods.a.report.b", curves)) == (
+        curves,
+        set(),
+    )
     assert upward("nasbench.benchmarks.spaces.grid", {"nasbench.benchmarks.spec"}) == {"nasbench.benchmarks.spec"}
     assert upward("nasbench.base.errors", {"nasbench.results.curves"}) == {"nasbench.results.curves"}
     assert upward("nasbench.results.curves", {"nasbench.methods.contract"}) == {"nasbench.methods.contract"}

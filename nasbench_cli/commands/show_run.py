@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from operator import methodcaller
 from pathlib import Path
 
@@ -29,13 +30,21 @@ from nasbench.results import Store
     metavar="FILE",
     help="Also write a page: a chart of the evaluations (as many as fit in 20 MB), a table of the first 1,000.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the run's facts, its best configuration whole, as JSON.")
 @takes_data_dir
 def show_run(
-    store: Path, method: str, bench: str, seed: int, constrain: str | None, svg: Path | None, page: Path | None
+    store: Path,
+    method: str,
+    bench: str,
+    seed: int,
+    constrain: str | None,
+    svg: Path | None,
+    page: Path | None,
+    as_json: bool,
 ) -> None:
     """Show one run of a store: the steps of its incumbent, its share of feasible evaluations, and its time."""
     from nasbench.results.report.files import refuse_inside, refuse_other, write_single
-    from nasbench.results.report.single_run import describe, find_runs, incumbent
+    from nasbench.results.report.single_run import describe, find_runs, incumbent, summaries
 
     wanted = constrain if constrain in (None, "none") else label(parse_constraints([constrain]))
     if svg is not None and page is not None and svg.absolute() == page.absolute():
@@ -55,8 +64,8 @@ def show_run(
             from nasbench.results.report.page import single
 
             write_single(page, single.write(opened, runs).encode())
-        say(describe(opened, runs))
+        say(json.dumps(summaries(runs), indent=1, ensure_ascii=False) if as_json else describe(opened, runs))
     finally:
         say_notices(opened)  # such as of a damaged file that was set aside, perhaps with this run
     for path in filter(None, (svg, page)):
-        say(f"written: {path}")
+        say(f"written: {path}", err=as_json)

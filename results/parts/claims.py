@@ -125,14 +125,10 @@ def _table(frame: pd.DataFrame) -> Table:
         }
     )
     note = (
-        "better: the probability that a run of the method is better than one of the other, over the settings here "
-        "that the claim is about (with constraints, or all; one about several workers is not held against runs on "
-        "one), weighted as everywhere. p: after Holm's correction over all rows and times "
-        f"{1 / CLAIMS:g}, for claims have {5 * CLAIMS:g} of the 5 % in which a report may err; the intervals hold "
-        "together with all others of the report. supported: p < 0.05 and above 0.5; reversed: p < 0.05 and below; not "
-        "supported: no significant difference, and the interval excludes an advantage above 0.55; inconclusive: "
-        "everything else. in sample: defaults of the method were chosen on the search spaces of these settings; "
-        "partly: on some of them; out of sample: on none. A claim was made on the paper's own benchmarks and budget."
+        "Over the settings that a claim is about. p: after Holm over all rows; claims have "
+        f"{5 * CLAIMS:g} of the 5 % in which a report may err. supported or reversed: significant; not supported: an "
+        f"advantage above {EQUIVALENT[1]} is excluded; inconclusive: the rest. A claim was made on the paper's own "
+        "benchmarks and budget."
     )
     return Table("claims", "Claims of papers on these runs", note, frame, shown)
 

@@ -33,15 +33,8 @@ from nasbench.results.verdict import rows
 def part(subject: Subject) -> Part:
     """The results on each setting."""
     comparison = subject.comparison
-    tables = [medians(comparison), performance(comparison), within(comparison)]
+    tables = [medians(comparison), performance(comparison), within(comparison), _explained(comparison.curves)]
     return Part("settings", "Setting by setting", [t for t in tables if t is not None])
-
-
-@PARTS.register("explained")
-@plain("explained", 90)
-def explained(subject: Subject) -> Part:
-    """The description of the settings."""
-    return Part("explained", "What the settings are", [_explained(subject.curves)])
 
 
 def medians(comparison: Comparison) -> Table:
@@ -240,4 +233,4 @@ def _explained(curves: Curves) -> Table:
         "repetition); noise: standard deviation between repetitions of one good configuration; feasible: share of the "
         "table's rows; - where there is no table."
     )
-    return Table("settings", "Settings", note, settings.drop(columns=["bounds", "test_metrics"]), shown, place="files")
+    return Table("settings", "What the settings are", note, settings.drop(columns=["bounds", "test_metrics"]), shown)

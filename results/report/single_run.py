@@ -34,6 +34,36 @@ def describe(store: Store, runs: Sequence[Run]) -> str:
     return "\n\n\n".join(_page(f, record, store.search_log(f, record.seed)) for f, record in runs)
 
 
+def summaries(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What a run found, for JSON: its identity, and its final incumbent as observed and as reports score it.
+
+    `best` is None without a feasible evaluation, and with several objectives. Raises StoreError if a run is damaged.
+    """
+    return [_summary(run, evaluations(run)) for run in runs]
+
+
+def _summary(run: Run, rows: pd.DataFrame) -> dict[str, Any]:
+    setup, record = run[0].setup, run[1]
+    facts = {"run": setup.run_id(record.seed), "method": setup.method, "bench": setup.bench}
+    facts |= {"constraint": setup.constraint, "protocol": setup.protocol, "failure": record.failure}
+    counts = {"seed": record.seed, "evaluations": record.evaluations, "feasible": int(rows["feasible"].sum())}
+    best = None
+    if rows["feasible"].any() and not setup.objectives:
+        row = _best(rows, setup.sign)
+        last = rows.iloc[-1]
+        hidden = last["hidden"] if last["hidden_feasible"] else None
+        best = {
+            "evaluation": int(row["evaluation"]),
+            "objective": setup.setting.objective,
+            "unit": setup.setting.unit,
+            "observed": float(row["objective"]),
+            "hidden": None if pd.isna(last["hidden_feasible"]) or hidden is None else float(hidden),
+            "mean": None if pd.isna(row["score"]) else float(row["score"]),
+            "configuration": json.loads(row["configuration"]),
+        }
+    return facts | counts | {"best": best}
+
+
 def incumbent(run: Run) -> Figure:
     """A picture of a run's final incumbent. Raises StoreError if it has none, or if it is not a network."""
     f = run[0]

@@ -18,9 +18,8 @@ class HiddenScore(MeanScore):
     name = "hidden"
     phrase = "incumbent's value in a repetition that was hidden from its run"
     note = (
-        "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the value that "
-        "its configuration has in a repetition that was hidden from the run (or with its only one); one that "
-        "violates a constraint in the same repetition counts as nothing found"
+        "The incumbent is chosen by what was observed, and counts with its value in a repetition that was hidden from "
+        "the run (or with its only one); one that violates a constraint there counts as nothing found"
     )
     columns = (*MeanScore.columns, "hidden", "hidden_feasible")
 

@@ -18,12 +18,9 @@ class Share(Score):
     name = "share"
     phrase = "1 - share of the attainable hypervolume"
     note = (
-        "What is compared is 1 - the share of the attainable hypervolume: the hypervolume that a run's evaluations "
-        "dominate, by the means of their configurations over the table's repetitions, divided by that of the exact "
-        "feasible front (of all runs' together, where no table knows it); configurations that violate a constraint by "
-        "these means do not count. The reference point lies a tenth of the front's extent beyond its worst point; "
-        "costs and properties of the network that have a unit (seconds, bytes, millions of parameters) are taken by "
-        "their logarithm"
+        "1 - the hypervolume that a run's feasible evaluations dominate, by the table's means, divided by that of the "
+        "exact feasible front (of all runs together, where no table knows it); the reference point lies a tenth of "
+        "the front's extent beyond its worst point, and metrics with a unit are taken by their logarithm"
     )
     columns = (_COLUMN,)
 

@@ -75,10 +75,9 @@ def _note(comparison: Comparison) -> str:
         what = "What is compared is the incumbent's observed objective, for no means over repetitions are known"
     return (
         f"{what}. Expected rank: 1 + the sum of the probabilities that a run of each other method is better, over "
-        f"{count(len(comparison.overall.complete), 'setting')} (benchmark × constraint) that have all methods; search "
-        "spaces weigh the same. A run that has found nothing feasible loses to any that has. A rank depends on which "
-        f"methods take part; a pair's probability does not{unless(comparison)}. place: what significant differences "
-        "leave open."
+        f"{count(len(comparison.overall.complete), 'setting')} that have all methods; search spaces weigh the same. A "
+        f"run that has found nothing feasible loses to any that has{unless(comparison)}. place: what significant "
+        "differences leave open."
     )
 
 

@@ -19,9 +19,9 @@ NEW = "CI (new): the search spaces here are a sample of others, for each pair al
 
 
 def unless(comparison: Comparison) -> str:
-    """The exception to a pair's probability being independent of other methods, as the end of a clause."""
+    """That values depend on which methods take part, as the end of a clause; empty if they do not."""
     several = comparison.curves.has_several_objectives
-    return ", unless no exact front is known (all runs then decide the reference point)" if several else ""
+    return "; no exact front is known, so all runs decide the reference point" if several else ""
 
 
 def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:

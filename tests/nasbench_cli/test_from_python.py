@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.session import Session
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import StoreError
+from tests.conftest import Printed
 
 ASKED: dict[str, Any] = {"methods": "random", "benchmarks": "nb201-cifar10", "seeds": 1, "evals": 3}
 
@@ -134,3 +137,29 @@ def test_a_value_of_another_type_is_one_sentence_of_a_report(
 ) -> None:
     with pytest.raises(UsageError, match=f"^{sentence}$"):
         front.report(tmp_path, **option)
+
+
+def test_the_last_row_of_a_run_has_its_best_configuration_and_so_has_show_run(
+    tmp_path: Path, nasbench: Callable[..., Printed]
+) -> None:
+    asked = {"benchmarks": "nb201-cifar10", "constraints": "latency@0.5", "seeds": 2, "evals": 25}
+    rows = front.run("evolution", store=tmp_path / "store", **asked)  # type: ignore[arg-type]
+    assert rows["best_configuration"].isna().equals(rows["incumbent"].isna())
+    for seed, run in rows.groupby("seed"):
+        kept = run[run["feasible"]]
+        best = kept.loc[kept["objective"].idxmin()]
+        assert run["best_configuration"].iloc[-1] == best["configuration"]
+        printed = nasbench("show-run", tmp_path / "store", "evolution", "nb201-cifar10", seed, "--json")
+        (facts,) = json.loads(printed.out)
+        assert facts["best"]["configuration"] == json.loads(best["configuration"])
+        assert (facts["best"]["observed"], facts["best"]["evaluation"]) == (best["objective"], best["evaluation"])
+        last = run.iloc[-1]
+        assert facts["best"]["hidden"] == (last["hidden"] if last["hidden_feasible"] else None)
+        assert (facts["evaluations"], facts["feasible"]) == (25, int(run["feasible"].sum()))
+
+
+def test_show_run_says_that_nothing_feasible_was_found(tmp_path: Path, nasbench: Callable[..., Printed]) -> None:
+    front.run("random", "nb201-cifar10", constraints="latency@0.001", seeds=1, evals=3, store=tmp_path / "store")
+    printed = nasbench("show-run", tmp_path / "store", "random", "nb201-cifar10", 0, "--json")
+    (facts,) = json.loads(printed.out)
+    assert (facts["best"], facts["feasible"], facts["evaluations"]) == (None, 0, 3)
