@@ -136,6 +136,15 @@ TOOLS = (
         is_prefixed=False,
     ),
     Export(
+        "Ax",  # get_trials_data_frame, Client.summarize
+        ("trial_index", "arm_name", "trial_status"),
+        (
+            ("trial_status", "outcome"),
+            ("trial_index|arm_name|generation_(method|node)|fail_reason|deployed_name", "record"),
+        ),
+        is_prefixed=False,
+    ),
+    Export(
         "mlr3",  # as.data.table of a tuning instance's archive
         ("x_domain_.+", "runtime_learners", "batch_nr"),
         (

@@ -28,7 +28,7 @@ from nasbench.benchmarks.tabular.direction import (
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import split_of
-from nasbench.benchmarks.tabular.roles import CELL, FEW, WRITTEN, Roles, objectives_of, roles_of
+from nasbench.benchmarks.tabular.roles import CELL, FEW, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -89,8 +89,10 @@ def guess(data: Path) -> Guess:
         for entry in entries:
             lines += ["", f"[[{section}]]", *map(_text, entry)]
     lines += ["", "# Left out:"] if roles.left_out else []
+    asked = roles.doubts | mixed_outcomes(columns, objective)
+    asked |= dict.fromkeys(roles.perhaps, "or is it a hyper-parameter?")
     for name, why in roles.left_out:
-        mark, doubt = ("?", "; or is it a hyper-parameter?") if name in roles.perhaps else (" ", "")
+        mark, doubt = ("?", f"; {asked[name]}") if name in asked else (" ", "")
         lines.append(f"# {mark} {_plain(name).strip() or 'the column without a name'}: {why}{doubt}")
     doubts = sum(" # ? " in line or line.startswith("# ? ") for line in lines)
     return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)

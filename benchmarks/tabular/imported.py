@@ -112,7 +112,9 @@ class ImportedTable(TabularBenchmark):
             name, unit = map(str, facts.get("counted", TableData.counted))
             if not facts["epochs"]:
                 raise ValueError("no curves")
-            levels = tuple(facts.get("levels") or range(1, facts["epoch_count"] + 1))
+            if not facts["levels"]:
+                raise ValueError("no levels")
+            levels = tuple(facts["levels"])
             self.fidelity = Fidelity(name, unit, levels, facts.get("continuable", True))
 
     @property
@@ -225,7 +227,6 @@ _KINDS = {
     **dict.fromkeys(("absence", "search_space"), str),
     **dict.fromkeys(("space", "metrics", "recorded", "levels", "counted"), list),
     "continuable": bool,
-    "epoch_count": int,
 }
 """The kinds of what describes a table."""
 

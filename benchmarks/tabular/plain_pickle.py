@@ -121,6 +121,16 @@ def _with_keys(opcode: bytes, keys: Callable[[list[Any]], list[Any]]) -> Callabl
     return checked
 
 
+def _build(unpickler: Any) -> None:
+    """Sets the state of a type of numbers; of a mapping nothing, for attributes could stand for its own."""
+    if isinstance(unpickler.stack[-2], OrderedDict):
+        unpickler.stack.pop()
+    elif isinstance(unpickler.stack[-2], NumberType):
+        pickle._Unpickler.dispatch[pickle.BUILD[0]](unpickler)
+    else:
+        raise NotPlain(f"a {type(unpickler.stack[-2]).__name__} with attributes is not plain data")
+
+
 def _refuse(_: Any) -> None:
     raise NotPlain("what is stored elsewhere is not plain data")
 
@@ -137,6 +147,7 @@ class Unpickler(pickle._Unpickler):
         pickle.DICT[0]: _with_keys(pickle.DICT, lambda stack: stack[::2]),
         pickle.ADDITEMS[0]: _with_keys(pickle.ADDITEMS, lambda stack: stack),
         pickle.FROZENSET[0]: _with_keys(pickle.FROZENSET, lambda stack: stack),
+        pickle.BUILD[0]: _build,
         pickle.PERSID[0]: _refuse,
         pickle.BINPERSID[0]: _refuse,
     }

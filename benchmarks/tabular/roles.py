@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.tabular.column import Column
@@ -24,6 +25,8 @@ WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
 _BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
 """Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
+_ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
+"""Values of a column of outcomes for a training that ended as usual."""
 _REASONS = {
     "identity": "names a row or a configuration",
     "outcome": "says how a training ended, which nobody chooses",
@@ -47,6 +50,8 @@ class Roles:
     """Names of columns without a role, and the reasons."""
     perhaps: set[str] = field(default_factory=set)
     """Those of `left_out` that may be hyper-parameters: `lora_rank`, `drop_path`, `noise_std`."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """What else is doubtful about those of `left_out`: a question by the name of the column."""
 
     @property
     def first_epoch(self) -> int:
@@ -92,6 +97,21 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
         roles.choices.remove(numbers[-1])
     roles.metrics.sort(key=lambda metric: places[metric.name])
     return roles
+
+
+def mixed_outcomes(columns: Sequence[Column], objective: Column) -> dict[str, str]:
+    """A question for each column of outcomes by which rows that did not end as usual have a value of the objective."""
+    asked = {}
+    known = ~np.isnan(objective.numbers)
+    for column in columns:
+        if column.meaning == "outcome":
+            values = column.values[known].dropna().astype(str)
+            odd = values[~values.str.fullmatch(_ENDED, case=False)]
+            if len(odd) and values.nunique() > 1:
+                first = odd.value_counts().index[0]
+                rows = "1 row has" if len(odd) == 1 else f"{len(odd):,} rows have"
+                asked[column.name] = f"{rows} a score and another end, such as {first!r}: of a shorter training?"
+    return asked
 
 
 def objectives_of(metrics: Sequence[Column], export: Export) -> list[Column]:
@@ -177,6 +197,7 @@ def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list
     if roles.epoch is None and named:
         fixed = [column for column in named if export.is_prefixed or export.knows(column.name)]
         roles.left_out += [(column.name, "says how long each configuration was trained") for column in fixed]
+        roles.doubts |= {c.name: "not all alike: are these scores comparable?" for c in fixed if c.distinct > 1}
         doubt = "or does it count the epochs of a training?"
         return [replace(c, doubt=doubt) if c in named else c for c in columns if c not in fixed]
     if roles.epoch is None:

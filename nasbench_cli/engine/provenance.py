@@ -51,16 +51,28 @@ def _commit() -> str:
 
 
 def changed_files() -> frozenset[Path]:
-    """Files of methods and benchmarks in this checkout that have uncommitted changes or are new; none outside git."""
+    """Files of methods and benchmarks in this checkout that are new or differ from what it was cloned from; none
+    outside git.
+
+    Without a remote these are the files that differ from the last commit.
+    """
     if not _commit():
         return frozenset()
     root = Path(__file__).resolve().parents[2]
-    git = ["git", "--no-optional-locks", "-C", str(root), "status", "--porcelain", "-z", "--untracked-files=all"]
-    try:
-        said = subprocess.run([*git, "--no-renames", "methods", "benchmarks"], check=True, capture_output=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return frozenset()
-    return frozenset(root / os.fsdecode(entry[3:]) for entry in said.split(b"\0") if entry)
+
+    def names(*words: str) -> list[bytes]:
+        git = ["git", "--no-optional-locks", "-C", str(root), *words]
+        try:
+            said = subprocess.run([*git, "--", "methods", "benchmarks"], check=True, capture_output=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            return []
+        return [name for name in said.split(b"\0") if name]
+
+    upstream = ["git", "-C", str(root), "merge-base", "HEAD", "origin/HEAD"]
+    found = subprocess.run(upstream, capture_output=True, text=True, check=False).stdout.strip()
+    changed = names("diff", "--name-only", "-z", "--no-renames", found or "HEAD")
+    new = names("ls-files", "--others", "--exclude-standard", "-z")
+    return frozenset(root / os.fsdecode(name) for name in (*changed, *new))
 
 
 def _kernels() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -26,7 +27,8 @@ def current_sources() -> Sources:
     """The source files of any setup's method and benchmark as they are now; every file is read once.
 
     They are the file of the class's module or, where that belongs to a package, all Python files of the package, for
-    its modules work together. In nasbench it is the package of the method or the benchmark alone.
+    its modules work together. In nasbench it is the package of the method or the benchmark alone, or its file with
+    the files beside it that it imports.
     """
 
     read, changed = cache(_digest), cache(changed_files)
@@ -75,7 +77,33 @@ def _files(module: str) -> tuple[str, Path, tuple[Path, ...]]:
     if 0 < len(files) <= _MOST_FILES:
         return package.rpartition(".")[2], Path(folder), tuple(files)
     alone = Path(getattr(sys.modules.get(module), "__file__", None) or "")
-    return alone.name, alone.parent, (alone,)
+    return alone.name, alone.parent, (alone, *_helpers(alone, package.rpartition(".")[0]))
+
+
+def _helpers(file: Path, package: str) -> list[Path]:
+    """The files beside a single one of ours that it imports, and those that they import, but for what the package's
+    door has: `methods/contract.py` is everybody's."""
+    door = set(_imported(file.parent / "__init__.py", package))
+    found, left = dict[Path, None](), [file] if is_ours(package) else []
+    while left:
+        for path in _imported(left.pop(), package):
+            if path not in door and path != file and path not in found:
+                found[path] = None
+                left.append(path)
+    return list(found)
+
+
+def _imported(file: Path, package: str) -> list[Path]:
+    """The files beside a file that its text imports as modules of a package."""
+    try:
+        code = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    own = re.escape(package)
+    names = re.findall(rf"^\s*(?:(?:from|import) {own}|from )\.(\w+)", code, re.MULTILINE)
+    names += re.findall(rf"^\s*from (?:{own}|\.) import (\w+)", code, re.MULTILINE)
+    paths = (file.parent / f"{name}.py" for name in dict.fromkeys(names))
+    return [path for path in paths if path.is_file()]
 
 
 def _digest(folder: Path, files: tuple[Path, ...]) -> str:

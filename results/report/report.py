@@ -109,7 +109,8 @@ def write(
     lines = b"" if request.optuna is None else studies(subject.curves, subject.fragments)
     if request.optuna is not None:
         refuse_other(request.optuna, lambda content: content == lines)
-    shown = [part for part in parts if request.full or part.name in (*names, *["wilcoxon"] * request.wilcoxon)]
+    wanted = {*names, *["wilcoxon"] * request.wilcoxon, *["settings"] * (found.ranks is None)}
+    shown = [part for part in parts if request.full or part.name in wanted]
     files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
     if request.optuna is not None:
         write_single(request.optuna, lines)

@@ -43,7 +43,7 @@ class Answer:
     @property
     def left_out(self) -> dict[str, str]:
         lines = self.text.partition("# Left out:\n")[2].splitlines()
-        return {name: why for name, _, why in (line.removeprefix("#   ").partition(": ") for line in lines)}
+        return {name: why for name, _, why in (line[4:].partition(": ") for line in lines)}
 
     @property
     def doubts(self) -> list[str]:

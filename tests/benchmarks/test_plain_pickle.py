@@ -140,3 +140,13 @@ def test_pytorch_reads_the_same_numbers(tmp_path: Path) -> None:
     torch.save(torch.zeros(3), tmp_path / "tensor.pth")
     with pytest.raises(NotPlain):
         torch.load(tmp_path / "tensor.pth", "cpu", plain_pickle, weights_only=False)
+
+
+def test_attributes_of_a_mapping_stand_for_none_of_its_own() -> None:
+    """Their state can be any name, `keys` among them; those of others are refused."""
+    made = OrderedDict(a=1)
+    made.keys = 5  # type: ignore[method-assign,assignment]
+    found = plain_pickle.load(io.BytesIO(pickle.dumps(made)))
+    assert (list(found.keys()), vars(found)) == (["a"], {})
+    with pytest.raises(plain_pickle.NotPlain, match="a set with attributes is not plain data"):
+        plain_pickle.load(io.BytesIO(b"c__builtin__\nset\n)R}b."))

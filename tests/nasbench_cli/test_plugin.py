@@ -404,7 +404,7 @@ def test_a_plugin_that_hangs_at_import_keeps_only_those_waiting_who_ask_for_it(
 def test_a_plugins_part_of_the_report_is_listed_and_made(command: Command, tmp_path: Path) -> None:
     listed = {row["name"]: row["summary"] for row in json.loads(command("list", "parts", "--json").stdout)}
     assert listed["runs"] == "Number of runs of each method." and all(listed.values())
-    assert listed["lost-part"].startswith("part 'lost-part' cannot be loaded: AttributeError")
+    assert listed["lost-part"].startswith("cannot be loaded: AttributeError")
     asked = ["--method", "random", "--method", "evolution", "--bench", "hpobench-car", "--seeds", 3, "--evals", 10]
     assert command("run", *asked, "--store", "s").returncode == 0
     done = command("report", "s", "--format", "csv", "--out", "r", "--part", "runs")
@@ -418,8 +418,8 @@ def test_a_plugins_part_of_the_report_is_listed_and_made(command: Command, tmp_p
     [
         ("no-runs", "part 'no-runs' fails: KeyError: 'nothing to count'"),
         ("lost-part", "part 'lost-part' cannot be loaded: AttributeError: "),
-        ("three", "part 'three' fails: TypeError: "),
-        ("rnus", "unknown part 'rnus' (did you mean runs?); allowed: importance, lost-part, no-runs, pareto, runs"),
+        ("three", "part 'three' cannot be loaded: part 'three' has the wrong type 'int'"),
+        ("rnus", "unknown part 'rnus' (did you mean runs?); allowed: claims, clock, constraints"),
     ],
 )
 def test_a_part_that_cannot_be_made_is_one_sentence(command: Command, tmp_path: Path, part: str, said: str) -> None:

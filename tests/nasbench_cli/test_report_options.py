@@ -21,12 +21,12 @@ def test_methods_are_selected_and_named(nasbench: Command, small_store: Store, t
     options = ["--out", tmp_path / "r", "--format", "csv", "--method", "evolution", "--label", f"{EVOLUTION}=evo"]
     printed = nasbench("report", small_store.folder, *options)
     assert printed.code == 0
-    assert "3 runs of 20 evaluations" in printed.out
+    assert "3 runs of 20 evaluations" in " ".join(printed.out.split())
     assert "evo" in printed.out
     assert "evolution:" not in printed.out
     assert "a selection by hand: 1 of 2 methods" in " ".join(printed.out.split())
     without = nasbench("report", small_store.folder, *options[:4], "--without", "random")
-    assert "3 runs of 20 evaluations" in without.out
+    assert "3 runs of 20 evaluations" in " ".join(without.out.split())
 
 
 @pytest.mark.parametrize(

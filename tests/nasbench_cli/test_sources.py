@@ -188,3 +188,41 @@ def test_of_ours_only_files_with_uncommitted_changes_are_compared(
     assert provenance.changed_files() == {tmp_path / "methods" / "b.py", tmp_path / "methods" / "new one.py"}
     shutil.rmtree(tmp_path / ".git")
     assert provenance.changed_files() == frozenset()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_what_was_committed_since_the_clone_is_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who writes a method commits it before each run, and does not raise a version that the class does not have."""
+    for place, words in ((tmp_path / "a", ["init", "-q", "-b", "main"]),):
+        (place / "methods").mkdir(parents=True)
+        (place / "nasbench_cli" / "engine").mkdir(parents=True)
+        for path in ("methods/a.py", "nasbench_cli/engine/provenance.py"):
+            (place / path).write_text("")
+        git = ["git", "-C", str(place), "-c", "user.name=a", "-c", "user.email=a@b"]
+        for own in (words, ["add", "-A"], ["commit", "-q", "-m", "first"]):
+            subprocess.run([*git, *own], check=True)
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(tmp_path / "a"), str(clone)], check=True)
+    (clone / "methods" / "mine.py").write_text("first")
+    git = ["git", "-C", str(clone), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for own in (["add", "-A"], ["commit", "-q", "-m", "mine"]):
+        subprocess.run([*git, *own], check=True)
+    monkeypatch.setattr(provenance, "__file__", str(clone / "nasbench_cli" / "engine" / "provenance.py"))
+    monkeypatch.setattr(provenance, "_commit", provenance._commit.__wrapped__)
+    assert provenance.changed_files() == {clone / "methods" / "mine.py"}
+
+
+def test_files_beside_a_method_that_it_imports_count_with_it(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text("from nasbench.methods.contract import Method\n")
+    texts = {
+        "contract": "",
+        "mine": "from nasbench.methods.contract import Method\nfrom nasbench.methods._step import step\n",
+        "_step": "from nasbench.methods import _deep\nimport nasbench.methods.mine\n",
+        "_deep": "import numpy as np\n",
+        "other": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    found = sources._helpers(tmp_path / "mine.py", "nasbench.methods")
+    assert [path.name for path in found] == ["_step.py", "_deep.py"]
+    assert sources._helpers(tmp_path / "mine.py", "theirs") == []

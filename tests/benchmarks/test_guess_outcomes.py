@@ -1,0 +1,91 @@
+"""Exports of searches that stop trainings early: what a guess must ask about rows of other lengths and other ends."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from nasbench.benchmarks.tabular.guess import guess
+
+RATES = [0.001 * 1.37**i for i in range(24)]
+
+
+def guessed(tmp_path: Path, columns: dict[str, Sequence[object]]) -> str:
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    text = guess(tmp_path / "t.csv").text
+    tomllib.loads(text)
+    return text
+
+
+def optuna(states: list[str]) -> dict[str, Sequence[object]]:
+    return {
+        "number": range(24),
+        "value": [0.5 + i / 100 for i in range(24)],
+        "params_lr": RATES,
+        "params_depth": [1 + i % 4 for i in range(24)],
+        "state": states,
+    }
+
+
+def test_scores_of_pruned_trials_are_asked_about(tmp_path: Path) -> None:
+    said = guessed(tmp_path, optuna(["COMPLETE"] * 15 + ["PRUNED"] * 8 + ["FAIL"]))
+    assert (
+        "# ? state: says how a training ended, which nobody chooses; 9 rows have a score and another end, such as"
+        in said
+    )
+    assert "'PRUNED': of a shorter training?" in said
+
+
+@pytest.mark.parametrize("ends", [["COMPLETE"] * 24, ["finished"] * 24, ["TrialState.WAITING"] * 24])
+def test_one_end_alone_is_no_doubt(tmp_path: Path, ends: list[str]) -> None:
+    assert "#   state: says how" in guessed(tmp_path, optuna(ends))
+
+
+def test_an_end_without_a_score_is_no_doubt(tmp_path: Path) -> None:
+    columns = optuna(["COMPLETE"] * 23 + ["FAIL"])
+    columns["value"] = [*list(columns["value"])[:-1], None]
+    assert "#   state: says how" in guessed(tmp_path, columns)
+
+
+def test_a_crash_is_asked_about_in_a_file_of_no_known_tool(tmp_path: Path) -> None:
+    columns = {"Name": [f"run {i}" for i in range(24)], "State": ["finished"] * 23 + ["crashed"], "lr": RATES}
+    said = guessed(tmp_path, columns | {"val_acc": [0.6 + i / 100 for i in range(24)]})
+    assert "# ? State: says how a training ended, which nobody chooses; 1 row has a score and another end" in said
+
+
+@pytest.mark.parametrize(("lengths", "is_asked"), [([4, 16, 81] * 8, True), ([81] * 24, False)])
+def test_trainings_of_several_lengths_are_asked_about(tmp_path: Path, lengths: list[int], is_asked: bool) -> None:
+    said = guessed(
+        tmp_path,
+        {
+            "val_accuracy": [0.5 + i / 100 for i in range(24)],
+            "training_iteration": lengths,
+            "trial_id": [f"t{i}" for i in range(24)],
+            "time_total_s": [1.5 * i + 1 for i in range(24)],
+            "config/lr": RATES,
+            "config/layers": [1 + i % 3 for i in range(24)],
+        },
+    )
+    asked = "# ? training_iteration: says how long each configuration was trained; not all alike"
+    assert (asked in said) == is_asked
+
+
+def test_what_ax_notes_is_no_hyperparameter(tmp_path: Path) -> None:
+    said = guessed(
+        tmp_path,
+        {
+            "trial_index": range(24),
+            "arm_name": [f"{i}_0" for i in range(24)],
+            "trial_status": ["COMPLETED"] * 24,
+            "generation_node": ["Sobol"] * 8 + ["MBM"] * 16,
+            "lr": RATES,
+            "layers": [1 + i % 3 for i in range(24)],
+            "val_loss": [2 - i / 20 for i in range(24)],
+        },
+    )
+    assert {h["name"] for h in tomllib.loads(said)["hyperparameter"]} == {"lr", "layers"}
+    assert "By its header, Ax wrote it." in said
