@@ -165,6 +165,6 @@ def _scores(curves: Curves, papers: Sequence[Paper]) -> list[Table]:
             f"{paper['source']}. {paper['note']} Ours: the objective after {curves.evaluations} evaluations, median "
             "over seeds."
         )
-        title = "Published scores beside ours"
+        title = "Published scores, of another protocol, beside ours"
         made.append(Table("published-scores", title, note, data, shown, place="terminal"))
     return made

@@ -64,7 +64,7 @@ def test_published_rows_stand_beside_the_network_that_each_run_ended_with(store:
     # ZO-DARTS++, tables II, III and IV.
     assert (row["accuracy_published"], row["seconds_published"], row["parameters_published"]) == (87.4, 9247.0, 0.05)
     assert row["accuracy"] == 75.0  # of the networks whose validation error is 5
-    assert "Published progressive searches beside ours" in written.text
+    assert "Published progressive searches, of a protocol" in written.text
 
 
 def test_a_front_has_what_no_other_undercuts_in_both() -> None:

@@ -258,6 +258,18 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     assert small["seconds"] == 5.0
 
 
+@pytest.mark.parametrize("bench", ["medmnist-breast/retrain@3", "medmnist-breast/smoke", "medmnist-breast"])
+def test_published_numbers_do_not_stand_beside_another_recipe(store: Store, bench: str) -> None:
+    metrics = [[5.0, 6.0, 7.0, 100.0, 100.0]]
+    for own in (bench, "medmnist-breast/retrain"):
+        store.commit(live("zo-darts++", bench=own), [searched_run(0, log([0.2] * 5), metrics)], FACTS)
+    chosen = select([store])
+    found = load(chosen, load_curves(chosen))
+    assert found is not None
+    (table,) = beside_published(found, json.loads(PAPER.read_text()))
+    assert table.data["bench"].tolist() == ["medmnist-breast/retrain"]
+
+
 def test_published_numbers_are_those_of_the_method_and_not_of_its_label(store: Store) -> None:
     networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0]]
     labels = {"zo-darts++:size=S": "zo-darts++", "zo-darts:estimate=noise": "zo-darts", "darts": "ours"}

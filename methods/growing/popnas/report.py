@@ -179,5 +179,12 @@ def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[
         "that validation chose, as the search trained it, without a training of its own afterwards."
     )
     return [
-        Table("published-levels", "Published progressive searches beside ours", note, data, shown, place="terminal")
+        Table(
+            "published-levels",
+            "Published progressive searches, of a protocol that is not told, beside ours",
+            note,
+            data,
+            shown,
+            place="terminal",
+        )
     ]

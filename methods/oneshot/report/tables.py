@@ -73,7 +73,7 @@ def directions(searches: Searches) -> list[Table]:
 
 
 def beside_published(searches: Searches, paper: Paper) -> list[Table]:
-    """Published searches beside our runs of the same methods and data sets; empty without such runs.
+    """Published searches beside our runs of the same methods, data sets and recipes; empty without such runs.
 
     The other methods of their settings are there too, without published numbers: what a search must beat is among them.
     """
@@ -82,6 +82,7 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
         (setting, method): _published_name(searches, setting, method, paper)
         for (setting, method), _ in groups(searches.networks, "setting", "method")
         if searches.settings["family"].iloc[setting] in paper["benchmarks"]
+        and searches.settings["bench"].iloc[setting].partition("/")[2] in paper["recipes"]
     }
     settings = {setting for (setting, _), name in names.items() if name is not None}
     rows = []
