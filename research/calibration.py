@@ -436,7 +436,7 @@ def power(store: Path) -> Iterator[tuple[int, int, int]]:
         some = replace(
             curves,
             runs=curves.runs[kept].reset_index(drop=True),
-            worth={name: own[kept] for name, own in curves.worth.items()},
+            by_score={name: own[kept] for name, own in curves.by_score.items()},
             feasible=curves.feasible[kept],
             finished=curves.finished[kept],
         )

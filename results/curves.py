@@ -45,7 +45,7 @@ class Curves:
     (numbers of evaluations, full or partial); refused (number of proposals that were refused at no part of the
     budget); first_feasible and first_seconds (evaluations, the last one perhaps partial, and seconds on the run's
     clock until the first feasible row; infinite if there is none)."""
-    worth: Mapping[str, Array]
+    by_score: Mapping[str, Array]
     """Value of the incumbent after each evaluation, by the name of the score, shape (runs, evaluations). NaN before the
     first feasible evaluation, and if the incumbent does not count; the observed value on live benchmarks, which have no
     other. A run that ended early keeps its last value."""
@@ -58,21 +58,21 @@ class Curves:
     labels: tuple[str, ...] = ()
     """Labels of the methods, in their order; empty if they are shown by their names."""
     in_rows: tuple[Mapping[str, Array], Array] | None = None
-    """`worth` and `finished` after every row, full or partial, shape (runs, rows); None where each row is an
+    """`by_score` and `finished` after every row, full or partial, shape (runs, rows); None where each row is an
     evaluation."""
 
     @property
     def observed(self) -> Array:
         """Best feasible objective observed after each evaluation, shape (runs, evaluations)."""
-        return self.worth[OBSERVED.name]
+        return self.by_score[OBSERVED.name]
 
     @property
     def incumbent(self) -> Array:
         """Value of the incumbent after each evaluation by `score`, shape (runs, evaluations); NaN if there is none."""
-        return self._by_score(self.worth)
+        return self._of_score(self.by_score)
 
-    def _by_score(self, worth: Mapping[str, Array]) -> Array:
-        return worth.get(self.score.name, worth[OBSERVED.name])
+    def _of_score(self, values: Mapping[str, Array]) -> Array:
+        return values.get(self.score.name, values[OBSERVED.name])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Curves:
     @property
     def compared(self) -> Score:
         """The score that `incumbent` has: `score`, or the observed value if no run has that score (live benchmarks)."""
-        return self.score if self.score.name in self.worth else OBSERVED
+        return self.score if self.score.name in self.by_score else OBSERVED
 
     @cached_property
     def oracle(self) -> Array:
@@ -153,10 +153,10 @@ class Curves:
 
         NaN before the first evaluation.
         """
-        worth, finished = self.in_rows or (self.worth, self.finished)
+        every, finished = self.in_rows or (self.by_score, self.finished)
         clocks = finished[rows]
         counts = np.array([np.searchsorted(clock, t, side="right") for clock, t in zip(clocks, times, strict=True)])
-        values: Array = np.take_along_axis(self._by_score(worth)[rows], np.maximum(counts - 1, 0), axis=1)
+        values: Array = np.take_along_axis(self._of_score(every)[rows], np.maximum(counts - 1, 0), axis=1)
         return np.where(counts > 0, values, np.nan)
 
     @cached_property

@@ -107,14 +107,14 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue
-        worth = {name: values for name, s in scores.items() if (values := values_of(s, incumbents)) is not None}
-        known_scores.append(set(worth))
+        by_score = {name: values for name, s in scores.items() if (values := values_of(s, incumbents)) is not None}
+        known_scores.append(set(by_score))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
         settings.setdefault(place, {"bench": place[0], "constraint": place[1], **vars(f.setup.setting)})
         for run, span in f.spans():
             if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
                 continue
-            part = _Run.of(incumbents, worth, span, f.setup)
+            part = _Run.of(incumbents, by_score, span, f.setup)
             dense.add(part.states)
             if in_rows is not None:
                 in_rows.add(part.rows)
@@ -147,8 +147,8 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     curves = Curves(setup.protocol, score, seconds, frame, methods, table, *dense.arrays(kept), tuned_on)
     if in_rows is None:
         return curves
-    worth, _, finished = in_rows.arrays(kept)
-    return replace(curves, in_rows=(worth, finished))
+    by_score, _, finished = in_rows.arrays(kept)
+    return replace(curves, in_rows=(by_score, finished))
 
 
 def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) -> Incumbents:
@@ -207,13 +207,13 @@ def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
 class _States(NamedTuple):
     """A run at some of its points: arrays of shape (points,), described in `Curves`."""
 
-    worth: dict[str, Array]
+    by_score: dict[str, Array]
     feasible: NDArray[np.bool_]
     finished: Array
 
     def at(self, points: NDArray[np.intp]) -> _States:
-        worth = {name: values[points] for name, values in self.worth.items()}
-        return _States(worth, self.feasible[points], self.finished[points])
+        by_score = {name: values[points] for name, values in self.by_score.items()}
+        return _States(by_score, self.feasible[points], self.finished[points])
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,22 +230,22 @@ class _Run:
     """The columns of `Curves.runs` about feasibility."""
 
     @classmethod
-    def of(cls, incumbents: Incumbents, worth: Mapping[str, Array], rows: slice, setup: Setup) -> _Run:
+    def of(cls, incumbents: Incumbents, by_score: Mapping[str, Array], rows: slice, setup: Setup) -> _Run:
         """The run in some rows of a fragment.
 
         Args:
-            worth: value of the incumbent after each row by each score that the fragment has, shape (rows,).
+            by_score: value of the incumbent after each row by each score that the fragment has, shape (rows,).
         """
         columns = incumbents.columns
-        worth = {name: values[rows] for name, values in worth.items()}
-        states = every = _States(worth, columns["feasible"][rows], columns["finished"][rows])
-        observed = worth[OBSERVED.name]
+        by_score = {name: values[rows] for name, values in by_score.items()}
+        states = every = _States(by_score, columns["feasible"][rows], columns["finished"][rows])
+        observed = by_score[OBSERVED.name]
         test_metrics = {}
         if setup.setting.test_metrics and len(observed) and not np.isnan(observed[-1]):
             row = incumbents.row[rows][-1]
             test_metrics = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.test_metrics}
         hidden = math.nan
-        if HIDDEN.name in worth and len(observed) and incumbents.exists[rows][-1]:
+        if HIDDEN.name in by_score and len(observed) and incumbents.exists[rows][-1]:
             hidden = float(columns["hidden_feasible"][rows][-1] in (0, 1))  # neither where nothing is hidden
         whole = np.arange(1.0, len(observed) + 1)
         spent: Array = np.ceil(columns["spent"][rows]) if "spent" in columns else whole
@@ -279,7 +279,7 @@ def _incumbents(columns: Mapping[str, NDArray[Any]], lengths: list[int], highest
 
 
 class _Dense:
-    """The arrays `worth`, `feasible` and `finished` of `Curves`, filled run by run.
+    """The arrays `by_score`, `feasible` and `finished` of `Curves`, filled run by run.
 
     Args:
         runs: the largest number of runs.
@@ -298,10 +298,10 @@ class _Dense:
         self._runs, self._points = row + 1, max(self._points, length)
         self._feasible[row, :length], self._finished[row, :length] = run.feasible, run.finished
         observed = self._scores[OBSERVED.name]
-        for name in run.worth.keys() - self._scores.keys():
+        for name in run.by_score.keys() - self._scores.keys():
             self._scores[name] = observed.copy()
         for name, values in self._scores.items():
-            values[row, :length] = run.worth.get(name, run.worth[OBSERVED.name])
+            values[row, :length] = run.by_score.get(name, run.by_score[OBSERVED.name])
             values[row, length:] = values[row, length - 1] if length else np.nan
 
     def arrays(self, scores: Sequence[str]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:

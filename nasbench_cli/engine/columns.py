@@ -139,6 +139,6 @@ def _hidden_worth(
     """What the incumbent after each row is worth by the hidden repetition: objectives and feasibilities."""
     worth = [UNKNOWN]
     if hidden is not None:
-        worth += [hidden.worth(configurations[i]) for i in np.flatnonzero(is_new).tolist()]
+        worth += [hidden.score_of(configurations[i]) for i in np.flatnonzero(is_new).tolist()]
     number = np.cumsum(is_new) if hidden is not None else np.zeros(len(is_new), np.int64)
     return np.array([value for value, _ in worth])[number], np.array([is_fine for _, is_fine in worth], object)[number]

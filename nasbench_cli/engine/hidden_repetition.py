@@ -11,11 +11,11 @@ from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.evaluations import attempt, is_feasible
 
-Worth: TypeAlias = tuple[float, bool | None]
+HiddenValue: TypeAlias = tuple[float, bool | None]
 """Objective of the incumbent in the hidden repetition, and whether it satisfies the constraints there. NaN and False
 where that training fails; NaN and None where there is no incumbent, or nothing is hidden of its configuration."""
 
-UNKNOWN: Worth = (math.nan, None)
+UNKNOWN: HiddenValue = (math.nan, None)
 
 
 def hides_one(benchmark: Benchmark) -> bool:
@@ -51,7 +51,7 @@ class HiddenRepetition:
             return seed
         return (held + 1 + seed % (count - 1)) % count  # independent of seed % count, for they have no common factor
 
-    def worth(self, configuration: Configuration) -> Worth:
+    def score_of(self, configuration: Configuration) -> HiddenValue:
         """What a configuration is worth, by the hidden repetition."""
         count = self._benchmark.repetition_count(configuration)
         if count < 2:

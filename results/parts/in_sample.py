@@ -11,7 +11,7 @@ from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Verdicts
 from nasbench.results.subject import Subject
-from nasbench.results.verdict.leading import called
+from nasbench.results.verdict.leading import full_name
 
 _NOTE = (
     "A method's defaults (also rules and numbers of its code) can be chosen on results of search spaces; its verdicts "
@@ -49,7 +49,7 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
         tuned = tuned_on(comparison, method)
         row: dict[str, object] = {"method": comparison.methods[method], "tuned_on": " ".join(tuned)}
         line = {
-            "method": called(comparison, comparison.overall, method),
+            "method": full_name(comparison, comparison.overall, method),
             "tuned": f"{len(tuned)} of {len(comparison.spaces)}",
         }
         for name, verdicts in scopes.items():

@@ -91,7 +91,7 @@ def verdicts(comparison: Comparison) -> Table | None:
 def left(comparison: Comparison) -> Table | None:
     """Share of the runs with unobserved repetitions of their last incumbent; None if unknown for all runs."""
     curves = comparison.curves
-    if HIDDEN.name not in curves.worth:
+    if HIDDEN.name not in curves.by_score:
         return None
     known = curves.runs.dropna(subset=["hidden"])
     benches = curves.settings["bench"].to_numpy()[known["setting"]]

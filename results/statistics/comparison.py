@@ -209,7 +209,7 @@ class Comparison:
             if name == self.score.name
             else Comparison(self.curves.scored(score), self.baseline, self.checkpoints, self._identity)
             for name, score in (scores | {self.score.name: self.score}).items()
-            if name in self.curves.worth
+            if name in self.curves.by_score
         }
 
     @cached_property
@@ -235,10 +235,10 @@ class Comparison:
         if self._known_identity is not None:
             return self._known_identity
         curves = self.curves
-        seen = zip(*curves.worth.values(), curves.feasible, curves.runs["evaluations"], strict=True)
+        seen = zip(*curves.by_score.values(), curves.feasible, curves.runs["evaluations"], strict=True)
         prints = np.array([hash(tuple(column[:n].tobytes() for column in columns)) for *columns, n in seen])
         numbers = np.unique(prints, return_inverse=True)[1] + 1
-        has_feasible = np.any([~np.isnan(values).all(axis=1) for values in curves.worth.values()], axis=0)
+        has_feasible = np.any([~np.isnan(values).all(axis=1) for values in curves.by_score.values()], axis=0)
         identity: NDArray[np.int64] = self._spread(np.where(has_feasible, numbers, 0)[:, None])[0]
         return identity
 

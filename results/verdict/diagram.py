@@ -11,7 +11,7 @@ from nasbench.results.display.scene import Scene
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Pair
 from nasbench.results.statistics.wilcoxon import cliques
-from nasbench.results.verdict.leading import called
+from nasbench.results.verdict.leading import full_name
 
 
 def critical_difference(comparison: Comparison, width: float | None = None) -> Scene | None:
@@ -43,7 +43,7 @@ def critical_difference(comparison: Comparison, width: float | None = None) -> S
         f"expected rank, {count(len(overall.complete), 'setting')}; bars: no significant difference, thick on these "
         "benchmarks, thin on new tasks"
     )
-    names = tuple(called(comparison, overall, m) for m in methods)
+    names = tuple(full_name(comparison, overall, m) for m in methods)
     every = looks(comparison.curves.methods)
     return critical_differences(values, bars, names, title, [every[m] for m in methods], whiskers, width=width)
 

@@ -13,7 +13,7 @@ from nasbench.results.statistics.verdicts import Pair, Verdicts
 from nasbench.results.verdict.leading import (
     Lead,
     beaten_by,
-    called,
+    full_name,
     leading,
     not_tested,
     pairs_of_leader,
@@ -33,7 +33,7 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
         return why
     overall = comparison.overall
     lead = leading(overall)
-    first = called(comparison, overall, lead.leader.method)
+    first = full_name(comparison, overall, lead.leader.method)
     told = [f"{_where(comparison, overall)} {_place(comparison, lead)}{_last(comparison, lead)}."]
     if lead.untested and (lead.better or lead.worse):
         told.append(f"{first} is {not_tested(comparison, overall, lead.untested)}.")
@@ -55,14 +55,14 @@ def _place(comparison: Comparison, lead: Lead) -> str:
     """Who is first, or shares first place, or has the lowest expected rank without either."""
     overall = comparison.overall
     leader, shared, better, level, worse, untested = lead
-    first = called(comparison, overall, leader.method)
+    first = full_name(comparison, overall, leader.method)
     lowest = f"{first} has the lowest expected rank"
     if worse:
         return f"{lowest}, but {beaten_by(comparison, overall, worse)}, one against one"
     if not better:
         omitted = f", {not_tested(comparison, overall, untested)}" if untested else ""
         if len(shared) > 1:
-            names = some([called(comparison, overall, m) for m in shared])
+            names = some([full_name(comparison, overall, m) for m in shared])
             return f"{names} share the lowest expected rank; no method differs significantly from {first}{omitted}"
         if not level:
             return f"{lowest}{omitted}"
@@ -76,11 +76,11 @@ def _place(comparison: Comparison, lead: Lead) -> str:
 def _shared(comparison: Comparison, lead: Lead) -> str:
     """The leader with those that share first place; places left open by few or noisy seeds share none."""
     overall = comparison.overall
-    first = called(comparison, overall, lead.leader.method)
+    first = full_name(comparison, overall, lead.leader.method)
     most = max(2, (len(overall.ranks) + 1) // 2)
     tied = [(rank, p.b) for p in lead.level if (rank := overall.rank_of(p.b)) and rank.first == 1]
-    near = [called(comparison, overall, m) for rank, m in tied if rank.last <= most]
-    far = [called(comparison, overall, m) for rank, m in tied if rank.last > most]
+    near = [full_name(comparison, overall, m) for rank, m in tied if rank.last <= most]
+    far = [full_name(comparison, overall, m) for rank, m in tied if rank.last > most]
     last = max((rank.last for rank, _ in tied), default=1)
     is_open = f"{some(far, 'or')} (places 1 to {last})"
     if near:
@@ -88,7 +88,7 @@ def _shared(comparison: Comparison, lead: Lead) -> str:
     if far:
         return f"{first} has the lowest expected rank, but is not to be told from {is_open}"
     if lead.level:
-        behind = some([called(comparison, overall, p.b) for p in lead.level], "or")
+        behind = some([full_name(comparison, overall, p.b) for p in lead.level], "or")
         return f"{first} has the lowest expected rank, but does not differ significantly from {behind}"
     return f"{first} has the lowest expected rank" if lead.untested else f"{first} is first"
 
@@ -96,7 +96,7 @@ def _shared(comparison: Comparison, lead: Lead) -> str:
 def _last(comparison: Comparison, lead: Lead) -> str:
     last = comparison.overall.ranks[-1]
     is_last = (lead.better or lead.worse) and last.first == last.last == len(comparison.overall.ranks) > 2
-    return f"; {called(comparison, comparison.overall, last.method)} is last" if is_last else ""
+    return f"; {full_name(comparison, comparison.overall, last.method)} is last" if is_last else ""
 
 
 def _more_settings(overall: Verdicts) -> str:
@@ -128,8 +128,8 @@ def _new(comparison: Comparison, lead: Lead) -> list[str]:
     basis = min(beaten, key=_breadth) if beaten else max(known, key=_breadth)
     if not basis.unit:
         return ["One benchmark says nothing about new tasks."]
-    names = [called(comparison, overall, pair.b) for pair in beaten]
-    first = called(comparison, overall, lead.leader.method)
+    names = [full_name(comparison, overall, pair.b) for pair in beaten]
+    first = full_name(comparison, overall, lead.leader.method)
     told = f"{first} is better than {some(names)}" if beaten else f"no advantage of {first} is significant"
     told += f", and {lost} better" if (lost := _better(comparison, pairs)) else ""
     return [f"{_new_tasks(comparison, basis)} ({basis.units} {basis.unit} are the evidence) {told}."]
@@ -137,7 +137,7 @@ def _new(comparison: Comparison, lead: Lead) -> list[str]:
 
 def _better(comparison: Comparison, pairs: Sequence[Pair]) -> str:
     """The methods that are significantly better than the leader on new tasks, with a verb; empty if none is."""
-    names = [called(comparison, comparison.overall, pair.b) for pair in pairs if pair.verdict_new == -1]
+    names = [full_name(comparison, comparison.overall, pair.b) for pair in pairs if pair.verdict_new == -1]
     return f"{some(names)} {'are' if len(names) > 1 else 'is'}" if names else ""
 
 

@@ -65,7 +65,7 @@ def leaders(comparison: Comparison) -> frozenset[int]:
 
 def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: Sequence[Pair]) -> str:
     """The methods that beat the leader, as the end of a clause; one of them may even beat each other method."""
-    names = [called(comparison, verdicts, p.b) for p in worse]
+    names = [full_name(comparison, verdicts, p.b) for p in worse]
     if len(names) == 1 and beats_all(verdicts, worse[0].b):
         return f"{names[0]} is better than each other method"
     return f"{some(names)} beat{'s' if len(names) == 1 else ''} it"
@@ -79,7 +79,7 @@ def beats_all(verdicts: Verdicts, method: int) -> bool:
 
 def not_tested(comparison: Comparison, verdicts: Verdicts, untested: Sequence[Pair]) -> str:
     """The methods against which the leader has no p, as the end of a clause."""
-    names = some([called(comparison, verdicts, p.b) for p in untested], "or")
+    names = some([full_name(comparison, verdicts, p.b) for p in untested], "or")
     return f"not tested against {names} (fewer than {FEWEST} common seeds in some setting)"
 
 
@@ -97,7 +97,7 @@ def tuned(comparison: Comparison, verdicts: Verdicts, method: int) -> tuple[int,
     return spaces[inside].nunique(), spaces.nunique()
 
 
-def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
+def full_name(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
     """The name of a method, with the names of those that are identical to it."""
     return " = ".join(comparison.methods[m] for m in verdicts.kind_of(method))
 

@@ -12,7 +12,7 @@ from nasbench.results.statistics.estimates import cannot_differ
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.wilcoxon import RankTests
 from nasbench.results.verdict.headline import why_no_verdict
-from nasbench.results.verdict.leading import called, pairs_of_leader, some
+from nasbench.results.verdict.leading import full_name, pairs_of_leader, some
 
 
 def limits(comparison: Comparison) -> list[str]:
@@ -24,12 +24,12 @@ def limits(comparison: Comparison) -> list[str]:
 def _seeds(comparison: Comparison) -> str:
     overall = comparison.overall
     halves = _halves(comparison)
-    name = called(comparison, overall, overall.ranks[0].method)
+    name = full_name(comparison, overall, overall.ranks[0].method)
     if not all(halves):
         return ""
     if all(overall.ranks[0].method in half for half in halves):
         return f"Either half of the seeds alone gives {name} the lowest expected rank."
-    names = [listed([called(comparison, overall, m) for m in half]) for half in halves]
+    names = [listed([full_name(comparison, overall, m) for m in half]) for half in halves]
     return f"Each half of the seeds alone has its own first: {names[0]}, and {names[1]}."
 
 
@@ -52,9 +52,11 @@ def _benchmarks(comparison: Comparison) -> str:
     for bench in names:
         lowest = _lowest(comparison, overall.complete[benches != bench])
         if leader not in lowest:
-            others[bench] = listed([called(comparison, overall, m) for m in lowest])
+            others[bench] = listed([full_name(comparison, overall, m) for m in lowest])
     if not others:
-        return f"Whichever benchmark is left out, {called(comparison, overall, leader)} has the lowest expected rank."
+        return (
+            f"Whichever benchmark is left out, {full_name(comparison, overall, leader)} has the lowest expected rank."
+        )
     parts = [f"{other} without {bench}" for bench, other in others.items()]
     return f"Without {len(others)} of {len(names)} benchmarks another is first: {some(parts, most=2)}."
 
@@ -92,7 +94,7 @@ def _wilcoxon(comparison: Comparison) -> str:
             f"{over} cannot be significant: its smallest p is {p_value(min(floors))}. It does not contradict the "
             "differences above, which use seeds."
         )
-    names = some([called(comparison, comparison.overall, pair.b) for pair in apart])
+    names = some([full_name(comparison, comparison.overall, pair.b) for pair in apart])
     if tests.unit == "seeds":
         return f"{over} judges otherwise on {names}: it pairs runs by seed, and the verdicts do not."
     return (

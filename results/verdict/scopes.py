@@ -14,7 +14,7 @@ from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.statistics.comparison import CONSTRAINTS, Comparison
 from nasbench.results.statistics.verdicts import Pair, Verdicts
-from nasbench.results.verdict.leading import called, sharing
+from nasbench.results.verdict.leading import full_name, sharing
 
 
 class Standing(NamedTuple):
@@ -82,7 +82,7 @@ def table(comparison: Comparison) -> Table | None:
     found = standings(comparison) if len(comparison.overall.ranks) > 1 else []
     if len(found) < 2:
         return None
-    leader = called(comparison, comparison.overall, comparison.overall.ranks[0].method)
+    leader = full_name(comparison, comparison.overall, comparison.overall.ranks[0].method)
     data = pd.DataFrame([_facts(scope) for scope in found])
     shown = pd.DataFrame(
         {
@@ -130,7 +130,7 @@ def figure(comparison: Comparison, width: float | None = None) -> Scene | None:
     """The scopes as dots with intervals; None where there is no table."""
     if len(comparison.overall.ranks) < 2 or len(found := standings(comparison)) < 2:
         return None
-    leader = called(comparison, comparison.overall, comparison.overall.ranks[0].method)
+    leader = full_name(comparison, comparison.overall, comparison.overall.ranks[0].method)
     title = f"Probability that {leader} is better than the best of the others"
     return dots(list(_dots(found)), title, width)
 

@@ -128,7 +128,7 @@ def test_the_others_are_drawn_equally_often() -> None:
             counts[hidden.draw(configuration, seed) % 4] += 1
         assert counts[number] == 0
         assert stats.chisquare(np.delete(counts, number)).pvalue > 1e-3
-        assert hidden.worth(configuration)[0] == small().values[0, number, 0]
+        assert hidden.score_of(configuration)[0] == small().values[0, number, 0]
 
 
 class Climbing(Method):

@@ -167,7 +167,7 @@ def test_a_run_that_dominates_nothing_by_the_means_has_found_nothing_however_it_
             run.columns["metrics"] = np.column_stack([run.columns["metrics"], shares_])
         filled({make_setup(setting=setting, evals=2, metrics=metrics, **TWO): runs})
     curves = load(select([store]), SHARE)
-    by_seed = dict(zip(curves.runs["seed"], curves.worth["share"], strict=True))
+    by_seed = dict(zip(curves.runs["seed"], curves.by_score["share"], strict=True))
     assert np.array_equal(by_seed[0], [np.nan, 0.75], equal_nan=True)
     assert np.isnan([by_seed[1], by_seed[2]]).all()
 
