@@ -12,7 +12,7 @@ from nasbench.results.parts.part import Part
 from nasbench.results.verdict import Verdict
 
 _MOST_ROWS = 40
-_LONGEST_NAME = 18
+_LONGEST_NAME = 17
 """Letters of a method's name in tables for a terminal of 80 columns, determined by the widest table."""
 
 

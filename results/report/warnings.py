@@ -16,6 +16,7 @@ from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import under_way
+from nasbench.results.verdict.leading import some
 
 
 def warnings_of(comparison: Comparison, fragments: Sequence[Fragment]) -> list[str]:
@@ -78,8 +79,8 @@ def _of_splits(comparison: Comparison) -> Iterator[str]:
     benches = sorted(set(settings["bench"][settings["split"] == "only"]))
     if benches:
         yield (
-            f"{listed(benches)}: selected and reported on the same split, the only one of the table: no "
-            "number here says how good the chosen configurations are on other data"
+            f"{some(benches)}: selected and reported on the same split, the only one of the table. No number here says "
+            "how good the chosen configurations are on other data"
         )
 
 

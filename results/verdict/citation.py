@@ -13,13 +13,13 @@ def protocol(subject: Subject) -> str:
     benches = curves.settings["bench"].nunique()
     spaces = list(dict.fromkeys(curves.settings["space"]))
     constraints = curves.settings["constraint"].nunique()
+    selected = f"A selection by hand: {subject.selection}. " if subject.selection else ""
     return (
-        f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}); "
-        f"{f'a selection by hand: {subject.selection}; ' if subject.selection else ''}"
-        f"{count(len(curves.settings), 'setting')} = "
-        f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
-        f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. What is compared is "
-        f"the {curves.compared.phrase}. {version(subject)}."
+        f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}). {selected}"
+        f"{count(len(curves.settings), 'setting')} = {count(benches, 'benchmark')} × "
+        f"{count(constraints, 'constraint')} (where a benchmark has them). "
+        f"{count(len(spaces), 'search space')} of equal weight: {listed(spaces)}. What is compared is the "
+        f"{curves.compared.phrase}. {version(subject)}."
     )
 
 
@@ -28,10 +28,11 @@ def tests(subject: Subject) -> str:
     tested = len(subject.comparison.overall.tested)
     if not tested:
         return "Nothing is tested: that takes at least five seeds in every setting of a pair."
+    is_one = len(subject.curves.settings) == 1
+    test = "Mann and Whitney's over seeds" if is_one else "t over seeds, stratified by setting"
     return (
-        "Methods differ by the probability that a run of one is better than one of the other: t over seeds, "
-        "stratified by setting (Mann and Whitney's test where there is one setting), with Holm's correction over "
-        f"{count(tested, 'pair')}."
+        "Methods differ by the probability that a run of one is better than one of the other. The test is "
+        f"{test}, with Holm's correction over {count(tested, 'pair')}."
     )
 
 

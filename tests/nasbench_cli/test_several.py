@@ -170,7 +170,7 @@ def test_report_compares_shares_and_refuses_other_objectives(tmp_path: Path) -> 
 
     run(["random", "evolution:population=5"], OBJECTIVES)
     report = nasbench.report(store, out=tmp_path / "report")
-    assert "1 - the share of the attainable hypervolume" in (tmp_path / "report" / "index.html").read_text()
+    assert "1 - share of the attainable hypervolume" in (tmp_path / "report" / "index.html").read_text()
     assert set(report.tables["ranks"]["method"]) == {"random", "evolution:population=5"}
     with pytest.raises(StoreError, match="with several objectives there is no score 'mean'"):
         nasbench.report(store, out=tmp_path / "report", score="mean")

@@ -73,7 +73,7 @@ def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> N
             "3 evaluations on 1 worker",
             "6 seeds (0 to 5)",
             "2 settings",
-            "1 search space (toy)",
+            "1 search space of equal weight: toy",
             "commit c0ffee",
         ):
             assert fact in caption, (path.name, fact)
@@ -91,12 +91,12 @@ def test_captions_and_overview_say_what_was_selected_and_which_command_made_them
     chosen = ("--method", "random", "--method", "evolution", "--constrain", "none")
     asked = ("report", compared.folder, *chosen, "--out", tmp_path / "out", "--format", "csv", "--paper", folder)
     assert nasbench(*asked).code == 0
-    selected = "a selection by hand: 2 of 3 methods, 1 of 2 constraints; 1 setting ="
+    selected = "A selection by hand: 2 of 3 methods, 1 of 2 constraints. 1 setting ="
     assert selected in " ".join((folder / "fig-ranks.tex").read_text().split())
     assert selected in (folder / "README.md").read_text()
     command = f"nasbench report {compared.folder} {' '.join(chosen)}"
     assert f"Made by `{command}" in (folder / "README.md").read_text()
-    assert "a selection" not in protocol(Subject(Comparison(load(select([compared])), 0, (3.0,)), []))
+    assert "A selection" not in protocol(Subject(Comparison(load(select([compared])), 0, (3.0,)), []))
 
 
 def test_means_mark_the_best_and_what_is_not_significantly_worse(filled: Fill) -> None:

@@ -75,7 +75,7 @@ def test_the_page_of_an_archive_has_no_chooser_of_runs_and_says_how_to_compute_t
     pack(store, tmp_path / "packed up.zip")
     page = page_of([Archive(tmp_path / "packed up.zip", "packed up.zip")], tmp_path, score="observed")
     assert 'id="runs-data"' not in page
-    assert "run-choice" not in page[page.index('<section id="runs"') : page.index('<section id="explained"')]
+    assert "run-choice" not in page[page.index('<section id="runs"') : page.index('<section id="cite"')]
     assert "Archives keep no single evaluations" in page
     assert "<code>nasbench archive check &#39;packed up.zip&#39; --share 1</code>" in page
     assert 'id="runs-data"' in page_of([store], tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from nasbench.results import Store
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
+from nasbench.results.report.warnings import warnings_of
 from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.store.archive import Archive
 from nasbench.results.subject import Subject
 from nasbench.results.verdict import verdict
 from nasbench.results.verdict.limits import limits
@@ -254,6 +257,22 @@ def test_a_method_most_of_whose_runs_failed_is_left_out_and_the_first_sentence_s
     said = f"{failed} of 8 runs of bad failed (KeyError: 'x'): it is left out. On toy a is first."
     assert written.verdict.headline.startswith(said) == is_out
     assert ("bad" in written.tables["ranks"]["method"].tolist()) != is_out
+
+
+# Words
+
+
+@pytest.mark.parametrize("archive", ["quick", "wide", "sealed"])
+def test_no_sentence_has_more_than_25_words(archive: str) -> None:
+    """But for the list of search spaces."""
+    stored = Archive(Path("suites/archives") / f"{archive}.zip")
+    chosen = select([stored])
+    curves = load(chosen)
+    subject = Subject(Comparison(curves, 0, (curves.end,)).led(), chosen)
+    found = verdict(subject, warnings_of(subject.comparison, [fragment for _, fragment in chosen]), names_baseline=True)
+    for text in (found.headline, found.compared, *found.limits, *found.warnings, found.protocol):
+        for sentence in re.split(r"(?<=[.:;])\s", text):
+            assert len(sentence.split()) <= 25, sentence
 
 
 # One object
