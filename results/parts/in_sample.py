@@ -11,7 +11,7 @@ from nasbench.results.parts.part import PARTS, Part, plain
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Verdicts
 from nasbench.results.subject import Subject
-from nasbench.results.verdict.leading import full_name
+from nasbench.results.verdict.leading import full_name, tuned_on
 
 _NOTE = (
     "A method's defaults (also rules and numbers of its code) can be chosen on results of search spaces; its verdicts "
@@ -33,13 +33,6 @@ def part(subject: Subject) -> Part | None:
         return None
     title, tables = "In sample and out of sample", [_table(comparison, scopes)]
     return Part("in-sample", title, tables, sentences=_sentences(comparison))
-
-
-def tuned_on(comparison: Comparison, method: int) -> list[str]:
-    """The search spaces of this report on which defaults of a method, or of one identical to it, were chosen."""
-    known = comparison.curves.tuned_on
-    kind = comparison.overall.kind_of(method)
-    return [space for space in comparison.spaces if known and any(space in known[m] for m in kind)]
 
 
 def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:

@@ -26,6 +26,7 @@ def terminal(found: Verdict, shown: Sequence[Part]) -> str:
         texts += [_brief(table, short) for table in part.tables if table.place != "files"]
         texts += part.sentences
     texts += [f"Warning: {warning}." for warning in found.warnings]
+    texts.append(f"To cite: {found.version}; verdict.json and the page have the protocol, and an entry for BibTeX.")
     return "\n\n".join(text if "\n" in text else textwrap.fill(text, 80, break_long_words=False) for text in texts)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from nasbench.base.numbers import count
 from nasbench.results.display.table import Table
+from nasbench.results.scores import HIDDEN
 from nasbench.results.subject import Subject
 from nasbench.results.verdict import citation, pairs, ranks, scopes
 from nasbench.results.verdict.headline import headline
@@ -35,6 +36,8 @@ class Verdict:
     protocol: str
     """What a paper should say of the runs and the tests."""
     bibtex: str
+    version: str
+    """Version and commits of nasbench that made the runs."""
 
     @property
     def tables(self) -> Iterator[Table]:
@@ -43,7 +46,7 @@ class Verdict:
 
     def as_json(self) -> str:
         """The same as JSON: texts, and each table's rows in full precision by column; null where nothing is known."""
-        texts = {name: getattr(self, name) for name in ("headline", "compared", "protocol", "bibtex")}
+        texts = {name: getattr(self, name) for name in ("headline", "compared", "protocol", "version", "bibtex")}
         lists: dict[str, Any] = {"limits": [*self.limits], "warnings": [f"{text}." for text in self.warnings]}
         questions = {"ranks": self.ranks, "pairs": self.pairs, "scopes": self.scopes}
         rows = {name: None if table is None else _rows(table) for name, table in questions.items()}
@@ -72,6 +75,7 @@ def verdict(subject: Subject, warnings: Sequence[str] = (), names_baseline: bool
         warnings,
         f"{citation.protocol(subject)} {citation.tests(subject)}",
         citation.bibtex(subject),
+        citation.version(subject),
     )
 
 
@@ -81,6 +85,8 @@ def _compared(subject: Subject) -> str:
     units = list(curves.settings["unit"].unique())
     is_known = curves.compared.is_of_objective and not curves.has_several_objectives and len(units) == 1
     unit = f" [{units[0]}]" if is_known and units[0] else ""
+    seen = 1 - curves.runs["hidden"].dropna().mean() if curves.compared is HIDDEN else 0.0
+    unit += f" (in {100 * seen:.0f} % of the runs its only one)" if seen >= 0.005 else ""
     names = list(curves.settings["objective"].unique())
     what = f" ({names[0]})" if len(names) == 1 and is_known else ""
     return (

@@ -16,8 +16,8 @@ def protocol(subject: Subject) -> str:
     selected = f"A selection by hand: {subject.selection}. " if subject.selection else ""
     return (
         f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}). {selected}"
-        f"{count(len(curves.settings), 'setting')} = {count(benches, 'benchmark')} × "
-        f"{count(constraints, 'constraint')} (where a benchmark has them). "
+        f"{count(len(curves.settings), 'setting')} of {count(benches, 'benchmark')} under "
+        f"{count(constraints, 'constraint')}, where a benchmark has them. "
         f"{count(len(spaces), 'search space')} of equal weight: {listed(spaces)}. What is compared is the "
         f"{curves.compared.phrase}. {version(subject)}."
     )
@@ -32,7 +32,8 @@ def tests(subject: Subject) -> str:
     test = "Mann and Whitney's over seeds" if is_one else "t over seeds, stratified by setting"
     return (
         "Methods differ by the probability that a run of one is better than one of the other. The test is "
-        f"{test}, with Holm's correction over {count(tested, 'pair')}."
+        f"{test}. Holm's correction is over {count(tested, 'pair')}, within {5 * subject.comparison.share:.3g} of the "
+        "5 % in which a report may err."
     )
 
 

@@ -19,6 +19,7 @@ from nasbench.results.verdict.leading import (
     pairs_of_leader,
     some,
     tuned,
+    tuned_on,
 )
 
 
@@ -40,7 +41,8 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     inside, spaces = tuned(comparison, overall, lead.leader.method)
     if inside:
         place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
-        told.append(f"Defaults of {first} were chosen on {place}: in sample.")
+        names = tuned_on(comparison, lead.leader.method)
+        told.append(f"Defaults of {first} were chosen on {place} ({some(names, most=3)}): in sample.")
     if names_baseline and comparison.baseline != lead.leader.method and (lead.better or lead.worse):
         told.append(_of_baseline(comparison))
     return " ".join([*told, *_new(comparison, lead)])

@@ -97,6 +97,13 @@ def tuned(comparison: Comparison, verdicts: Verdicts, method: int) -> tuple[int,
     return spaces[inside].nunique(), spaces.nunique()
 
 
+def tuned_on(comparison: Comparison, method: int) -> list[str]:
+    """The search spaces of this report on which defaults of a method, or of one identical to it, were chosen."""
+    known = comparison.curves.tuned_on
+    kind = comparison.overall.kind_of(method)
+    return [space for space in comparison.spaces if known and any(space in known[m] for m in kind)]
+
+
 def full_name(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
     """The name of a method, with the names of those that are identical to it."""
     return " = ".join(comparison.methods[m] for m in verdicts.kind_of(method))

@@ -30,7 +30,7 @@ def _seeds(comparison: Comparison) -> str:
     if all(overall.ranks[0].method in half for half in halves):
         return f"Either half of the seeds alone gives {name} the lowest expected rank."
     names = [listed([full_name(comparison, overall, m) for m in half]) for half in halves]
-    return f"Each half of the seeds alone has its own first: {names[0]}, and {names[1]}."
+    return f"Each half of the seeds alone has its own lowest rank: that of {names[0]}, and that of {names[1]}."
 
 
 def _halves(comparison: Comparison) -> list[list[int]]:
@@ -58,7 +58,8 @@ def _benchmarks(comparison: Comparison) -> str:
             f"Whichever benchmark is left out, {full_name(comparison, overall, leader)} has the lowest expected rank."
         )
     parts = [f"{other} without {bench}" for bench, other in others.items()]
-    return f"Without {len(others)} of {len(names)} benchmarks another is first: {some(parts, most=2)}."
+    those = "one benchmark" if len(others) == 1 else f"any one of {len(others)} benchmarks"
+    return f"Another method has the lowest expected rank without {those}: {some(parts, most=2)}."
 
 
 def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[np.intp] | None = None) -> list[int]:
@@ -114,6 +115,6 @@ def _failed(comparison: Comparison) -> str:
     evaluations = int(runs["failed_evaluations"].sum())
     nothing = int((runs["feasible_rows"] == 0).sum())
     told = [f"{stopped:,} stopped early"] * bool(stopped)
-    told += [f"{nothing:,} found nothing feasible, and lose to all that did"] * bool(nothing)
+    told += [f"{nothing:,} found nothing feasible, which loses to any that did"] * bool(nothing)
     told += [f"{count(evaluations, 'evaluation')} failed"] * bool(evaluations)
     return f"Of {count(len(runs), 'run')}: {'; '.join(told)}." if told else ""

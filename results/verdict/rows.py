@@ -14,8 +14,14 @@ BETTER = (
     "better: the probability that a run of the one is better than a run of the other, ties one half. Search spaces, "
     "families, benchmarks and constraints weigh the same at each level."
 )
-THESE = "CI (these): only seeds are chance (t, stratified by setting); all of a report hold together (Bonferroni)."
-NEW = "CI (new): the search spaces here are a sample of others, for each pair alone; p (new) by a moderated t."
+THESE = (
+    "CI (these): only seeds are chance (t, stratified by setting); all of a report hold together (Bonferroni). p: "
+    "after Holm, and divided by these pairs' share of the 5 % in which a report may err."
+)
+NEW = (
+    "CI (new): the search spaces here (families or benchmarks, where there is one space) are a sample of others, for "
+    "each pair alone; p (new) by a moderated t."
+)
 
 
 def unless(comparison: Comparison) -> str:

@@ -48,7 +48,8 @@ def standings(comparison: Comparison) -> list[Standing]:
     if len(comparison.by_constraint) > 1:
         kinds["constraint"] = {constraint_name(name): v for name, v in comparison.by_constraint.items()}
     if set(comparison.by_scope) > {"out of sample"}:
-        kinds["sample"] = comparison.by_scope
+        every = len(comparison.overall.complete)
+        kinds["sample"] = {name: v for name, v in comparison.by_scope.items() if len(v.complete) < every}
     parts = {"space": comparison.by_space, "family": comparison.by_family}
     level = "space" if len(parts["space"]) > 1 else "family"
     if len(parts[level]) > 1:
@@ -72,9 +73,11 @@ def _scope(comparison: Comparison, kind: str, name: str, verdicts: Verdicts) -> 
 
 
 def _named(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
-    """The leader where a method is identical to it here, else the method."""
-    leader = comparison.overall.ranks[0].method
-    return comparison.methods[leader if leader in verdicts.kind_of(method) else method]
+    """The leader where a method is identical to it here, else the method; with `(=)` where others are identical to it
+    here alone."""
+    leader, kind = comparison.overall.ranks[0].method, verdicts.kind_of(method)
+    named = leader if leader in kind else method
+    return comparison.methods[named] + " (=)" * (len(kind) > len(comparison.overall.kind_of(named)))
 
 
 def table(comparison: Comparison) -> Table | None:
@@ -103,6 +106,10 @@ def table(comparison: Comparison) -> Table | None:
         f"{5 * CONSTRAINTS:g} of the 5 % in which a report may err."
     )
     marks = f"better: {leader} against the best other method there; * significant (5 %, Holm)."
+    if any(not scope.has_verdict for scope in found):
+        marks += " Samples and single search spaces are not tested: their intervals stand alone."
+    if any("(=)" in text for text in (*data["first"], *data["against"])):
+        marks += " (=): another method is identical there."
     title = f"Where does that hold? {leader} against the best of the others"
     return Table("scopes", title, note, data, shown, bold, marks, "terminal")
 

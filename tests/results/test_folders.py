@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "display": {"curves"},
     "literature": set(),
     "subject": {"literature", "statistics", "curves", "scores", "store"},
-    "verdict": {"subject", "display", "statistics", "curves"},
+    "verdict": {"subject", "display", "statistics", "curves", "scores"},
     "parts": {"verdict", "subject", "literature", "display", "statistics", "curves", "scores", "store"},
     "report": {
         "sources",

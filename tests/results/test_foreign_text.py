@@ -15,7 +15,7 @@ from nasbench.results.verdict import Verdict
 
 
 def verdict_of(words: str, warnings: list[str]) -> Verdict:
-    return Verdict(words, words, None, None, None, [words], warnings, words, words)
+    return Verdict(words, words, None, None, None, [words], warnings, words, words, words)
 
 
 def test_a_unit_that_is_a_formula_stays_text_in_csv() -> None:

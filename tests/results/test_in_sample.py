@@ -117,7 +117,7 @@ def test_stores_without_the_facts_are_read(filled: Callable[..., Store]) -> None
 def test_the_headline_says_who_is_first_where_it_was_tuned_and_who_is_last(subject: Subject) -> None:
     assert headline(subject.comparison) == (
         "On these 3 benchmarks c-tpe and random share first place; local is last. Defaults of c-tpe were chosen on 1 "
-        "of these 3 search spaces: in sample. On new tasks (3 spaces are the evidence) no advantage of c-tpe is "
+        "of these 3 search spaces (s1): in sample. On new tasks (3 spaces are the evidence) no advantage of c-tpe is "
         "significant."
     )
 

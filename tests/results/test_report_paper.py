@@ -91,7 +91,7 @@ def test_captions_and_overview_say_what_was_selected_and_which_command_made_them
     chosen = ("--method", "random", "--method", "evolution", "--constrain", "none")
     asked = ("report", compared.folder, *chosen, "--out", tmp_path / "out", "--format", "csv", "--paper", folder)
     assert nasbench(*asked).code == 0
-    selected = "A selection by hand: 2 of 3 methods, 1 of 2 constraints. 1 setting ="
+    selected = "A selection by hand: 2 of 3 methods, 1 of 2 constraints. 1 setting of"
     assert selected in " ".join((folder / "fig-ranks.tex").read_text().split())
     assert selected in (folder / "README.md").read_text()
     command = f"nasbench report {compared.folder} {' '.join(chosen)}"

@@ -20,8 +20,8 @@ def warned(filled: Fill, tmp_path: Path) -> Callable[[dict[Setup, float]], list[
 
     def warn(ends: dict[Setup, float]) -> list[str]:
         store = filled({setup: [make_run(s, [9.0, 8.0 - s, end]) for s in range(2)] for setup, end in ends.items()})
-        text = report.write([store], Request(tmp_path / "out", formats=("md",))).text
-        return [" ".join(part.split()) for part in text.split("Warning: ")[1:]]
+        found = report.write([store], Request(tmp_path / "out", formats=("md",))).verdict
+        return [f"{warning}." for warning in found.warnings]
 
     return warn
 

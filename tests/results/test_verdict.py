@@ -90,7 +90,7 @@ def test_a_leader_leads_where_another_method_stands_for_its_class(filled: Fill) 
     assert names[comparison.overall.ranks[0].method] == "leader"
     assert names[comparison.by_constraint["none"].ranks[0].method] == "twin"
     found = {scope.name: scope for scope in standings(comparison)}
-    assert found["no constraint"].first == "leader"
+    assert found["no constraint"].first == "leader (=)"
     assert found["no constraint"].against == "last"
 
 
@@ -163,7 +163,10 @@ def test_the_bands_of_the_rank_plot_are_the_intervals_of_the_table(filled: Fill)
 def test_halves_of_the_seeds_that_disagree_are_named(filled: Fill) -> None:
     """a wins with every even seed, b with every odd one."""
     values = {m: {PLACE: [float((s + i) % 2) + s / 1000 for s in range(20)]} for i, m in enumerate("ab")}
-    assert limits(compared(filled, values))[0] == "Each half of the seeds alone has its own first: a, and b."
+    assert (
+        limits(compared(filled, values))[0]
+        == "Each half of the seeds alone has its own lowest rank: that of a, and that of b."
+    )
 
 
 def test_halves_of_the_seeds_that_agree_are_said_to(filled: Fill) -> None:
@@ -190,7 +193,9 @@ def test_a_benchmark_on_which_the_first_place_rests_is_named(filled: Fill) -> No
         m: {("f", bench, "none"): (own[j] + noise[i, j]).tolist() for j, bench in enumerate("xyz")}
         for i, (m, own) in enumerate(means.items())
     }
-    assert "Without 1 of 3 benchmarks another is first: b without y." in limits(compared(filled, values))
+    assert "Another method has the lowest expected rank without one benchmark: b without y." in limits(
+        compared(filled, values)
+    )
 
 
 def test_leaving_a_benchmark_out_counts_the_seeds_that_ranks_count(filled: Fill) -> None:
@@ -231,7 +236,7 @@ def test_what_failed_is_counted_and_nothing_is_said_where_nothing_did(filled: Fi
         make_setup("b"): [make_run(s, [3.0, 2.5 + s], [s > 0, s > 0]) for s in range(6)],
     }
     said = limits(Comparison(load(select([filled(own)])), 0, (2.0,)))
-    assert "Of 12 runs: 1 stopped early; 1 found nothing feasible, and lose to all that did." in said
+    assert "Of 12 runs: 1 stopped early; 1 found nothing feasible, which loses to any that did." in said
 
 
 def test_where_nothing_failed_nothing_is_said_of_it(filled: Fill) -> None:
