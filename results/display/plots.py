@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
 from nasbench.results.display.panels import Panel
-from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text
+from nasbench.results.display.scene import Line, Mark, Scene, Shape, Text
 from nasbench.results.display.table import shortened
 
 _FEW, SHORT = 4, 24  # up to this number of methods, and of letters of their names, lines carry the names
@@ -125,8 +125,6 @@ def _paint(axes: Axes, shape: Shape) -> None:
     match shape:
         case Line(x0, y0, x1, y1, width):
             axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.75 * width, solid_capstyle="butt")
-        case Box(x, y, width, height):
-            axes.add_patch(mpl.patches.Rectangle((x, y), width, height, facecolor=colour, linewidth=0))
         case Mark(x, y, marker):
             axes.plot([x], [y], color=colour, marker=marker, markersize=4.5, linestyle="")
         case Text(x, y, text, size, anchor):

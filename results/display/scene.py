@@ -1,4 +1,4 @@
-"""Diagrams as shapes in pixels, written as SVG here, or drawn by matplotlib (`plots`) for PDF and PNG."""
+"""Diagrams as shapes in pixels, written as SVG here, or drawn by matplotlib (`plots`) for PDF."""
 
 from __future__ import annotations
 
@@ -26,17 +26,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Box:
-    """A filled rectangle."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    colour: str
-
-
-@dataclass(frozen=True)
 class Mark:
     """A method's marker."""
 
@@ -61,7 +50,7 @@ class Text:
     """Rotation in degrees, clockwise."""
 
 
-Shape: TypeAlias = Line | Box | Mark | Text
+Shape: TypeAlias = Line | Mark | Text
 
 
 @dataclass(frozen=True)
@@ -99,9 +88,6 @@ def _element(shape: Shape) -> str:
         case Line(x0, y0, x1, y1, width):
             ends = f'x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"'
             return f'<line {ends} stroke="{colour}" stroke-width="{width:g}"/>'
-        case Box(x, y, width, height):
-            place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-            return f'<rect {place} fill="{colour}"/>'
         case Mark(x, y, marker):
             return f'<path transform="translate({x:.1f},{y:.1f})" d="{MARKER_SHAPES[marker]}" fill="{colour}"/>'
         case Text(x, y, text, size, anchor):
