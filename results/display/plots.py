@@ -94,14 +94,13 @@ def charts(
 
 
 def render(figure: Figure | Scene, form: str) -> bytes:
-    """The figure as a file of SVG, PDF or PNG, the same bytes each time, fonts embedded."""
+    """The figure as a file of SVG or PDF, the same bytes each time, fonts embedded."""
     if isinstance(figure, Scene):
         figure = _painted(figure)
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {
         "svg": {"Date": None, "Creator": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
     }[form]
     with styled():
         figure.savefig(buffer, format=form, metadata=metadata, dpi=200)
@@ -131,7 +130,7 @@ def _paint(axes: Axes, shape: Shape) -> None:
             side = {"start": "left", "middle": "center", "end": "right"}[anchor]
             weight = "bold" if shape.is_bold else "normal"
             facts: Any = {"fontsize": 0.75 * size, "color": colour, "fontweight": weight, "ha": side, "va": "center"}
-            axes.text(x, y, plain(text), **facts, rotation=-shape.turned, rotation_mode="anchor")
+            axes.text(x, y, plain(text), **facts)
 
 
 def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:

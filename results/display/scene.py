@@ -46,8 +46,6 @@ class Text:
     anchor: Literal["start", "middle", "end"] = "start"
     colour: str = "ink"
     is_bold: bool = False
-    turned: float = 0.0
-    """Rotation in degrees, clockwise."""
 
 
 Shape: TypeAlias = Line | Mark | Text
@@ -92,6 +90,5 @@ def _element(shape: Shape) -> str:
             return f'<path transform="translate({x:.1f},{y:.1f})" d="{MARKER_SHAPES[marker]}" fill="{colour}"/>'
         case Text(x, y, text, size, anchor):
             strong = ' font-weight="600"' if shape.is_bold else ""
-            turn = f' transform="rotate({shape.turned:g} {x:.1f} {y:.1f})"' if shape.turned else ""
             place = f'x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" text-anchor="{anchor}"'
-            return f'<text {place} fill="{colour}"{strong}{turn}>{html.escape(text)}</text>'
+            return f'<text {place} fill="{colour}"{strong}>{html.escape(text)}</text>'
