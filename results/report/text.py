@@ -12,14 +12,15 @@ from nasbench.results.parts.part import Part
 from nasbench.results.verdict import Verdict
 
 _MOST_ROWS = 40
-_LONGEST_NAME = 17
-"""Letters of a method's name in tables for a terminal of 80 columns, determined by the widest table."""
+_LONGEST_NAME, _LONGEST_PLAIN = 17, 20
+"""Letters of a method's name with options, and of one without, in tables for a terminal of 80 columns."""
 
 
 def terminal(found: Verdict, shown: Sequence[Part]) -> str:
     """The verdict, the three tables, what limits it, and the tables and sentences of some parts."""
     names = [] if found.ranks is None else found.ranks.data["method"].tolist()
-    short = dict(zip(names, shortened(names, _LONGEST_NAME), strict=True)) if names else {}
+    short = _short([name for name in names if ":" in name], _LONGEST_NAME)
+    short |= _short([name for name in names if ":" not in name], _LONGEST_PLAIN)
     texts = [found.headline, found.compared, *(_brief(table, short) for table in found.tables)]
     texts += [" ".join(found.limits)] if found.limits else []
     for part in shown:
@@ -28,6 +29,10 @@ def terminal(found: Verdict, shown: Sequence[Part]) -> str:
     texts += [f"Warning: {warning}." for warning in found.warnings]
     texts.append(f"To cite: {found.version}; verdict.json and the page have the protocol, and an entry for BibTeX.")
     return "\n\n".join(text if "\n" in text else textwrap.fill(text, 80, break_long_words=False) for text in texts)
+
+
+def _short(names: list[str], most: int) -> dict[str, str]:
+    return dict(zip(names, shortened(names, most), strict=True)) if names else {}
 
 
 def _brief(table: Table, short: Mapping[str, str]) -> str:
