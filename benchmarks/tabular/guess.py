@@ -37,6 +37,8 @@ _Line: TypeAlias = tuple[str, object, str]
 
 _WIDTH = 40  # characters before a comment
 _MOST_REASONS = 30  # columns that a refusal names
+_SUMMARY = r"(?:the )?(?:mean|avg|average|median|std|sd|stdev|sem|min|max|best|worst|total|sum|all|overall)\W*"
+"""Words for a row that sums up others."""
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
@@ -142,7 +144,9 @@ def _top(
         said = f"taken for {'hyper-parameters' if unknown[1:] else 'a hyper-parameter'}, though no known word says so"
         yield "", None, f"? {said}: {', '.join(_plain(c.name) for c in unknown[:_MOST_REASONS])}"
     if roles.repetition:
-        yield "repetition", roles.repetition.name, "numbers the repetitions of a configuration"
+        said, odd = "numbers the repetitions of a configuration", _not_counted(roles.repetition)
+        said = f"? {said}; but {_plain(odd)}: is that a row of means, which is no training?" if odd else said
+        yield "repetition", roles.repetition.name, said
     if roles.epoch:
         yield "epoch", roles.epoch.name, "? counts the epochs of a training; or is it a hyper-parameter?"
     if roles.first_epoch == 0:
@@ -166,6 +170,13 @@ def _top(
     if twice:
         lack = roles.repetition.name if roles.repetition else "no column that numbers repetitions"
         yield "", None, f"? {twice:,} rows repeat a configuration (with {lack}): was a hyper-parameter left out?"
+
+
+def _not_counted(column: Column) -> str:
+    """The texts among the numbers of repetitions, or those that are words for a summary; empty if there are none."""
+    texts = sorted({value for value in map(str, column.values.dropna()) if not _is_number(value)})
+    summaries = [text for text in texts if re.fullmatch(_SUMMARY, text.strip(), re.IGNORECASE)]
+    return ", ".join(texts[:3] if len(texts) < column.distinct else summaries[:3])
 
 
 def _listed(columns: list[Column]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.tabular.column import Column
+from nasbench.benchmarks.tabular.direction import is_score
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
@@ -83,7 +84,9 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
         elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
             roles.cell = column
         elif column.meaning in MEASURED and column.is_number:
-            roles.metrics.append(column)
+            is_split_alone = column.meaning == "score" and not is_score(column.name) and not export.knows(column.name)
+            asked = "its name says a split, and no score: or is it a hyper-parameter?"
+            roles.metrics.append(replace(column, doubt=asked) if is_split_alone and not column.doubt else column)
         else:
             rest.append(column)
     rest = _without_epochs(roles, rest, export)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from time import monotonic
+
 import click
 
 from nasbench.base.errors import unknown
@@ -23,6 +30,8 @@ from nasbench.cli.engine.failures import kind
 from nasbench.methods import METHODS
 
 _LONGEST = 2_000  # letters of a failure: two configurations are in it
+_PATIENCE = 30.0  # seconds after which a promise that is still being tried is named
+_LONGEST_TRIAL = 600.0  # seconds of one promise of a method on a benchmark that trains nothing
 
 
 @click.command(cls=Command)
@@ -53,8 +62,10 @@ def print_checks(name: str, bench: str | None) -> bool:
     checks, names, item = _checks(name, bench)
     broken: dict[str, list[str]] = {}
     untested = 0
+    trains = checks is not METHOD_CHECKS or open_benchmark(names[1]).live
+    longest = math.inf if trains else _LONGEST_TRIAL
     for one in checks:
-        state, text = _tried(one, names, item)
+        state, text = _tried(one, names, item, longest)
         untested += state == "?"
         if state == "BROKEN":
             same = broken.setdefault(kind(text), [])
@@ -74,10 +85,36 @@ def print_checks(name: str, bench: str | None) -> bool:
     return not broken
 
 
-def _tried(one: Check, names: tuple[str, ...], item: type) -> tuple[str, str]:
+@contextmanager
+def _ends(promise: str, longest: float) -> Iterator[None]:
+    """Says after a while which promise is being tried, and ends the trial where it goes on for ever.
+
+    It is ended by a signal, which raises in the code that does not end: so that the line is named. Where there are no
+    such signals (outside the main thread, on Windows) nothing is said or ended.
+    """
+    if not hasattr(signal, "setitimer") or current_thread() is not main_thread():
+        yield
+        return
+    began = monotonic()
+
+    def late(*_: object) -> None:
+        if monotonic() - began > longest:
+            raise TimeoutError(f"it goes on for more than {longest:g} s")
+        say(f"still trying: {promise}", err=True)
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _tried(one: Check, names: tuple[str, ...], item: type, longest: float) -> tuple[str, str]:
     """The first word on a promise, and what follows it."""
     try:
-        with cleaned(), ends_nothing():
+        with cleaned(), ends_nothing(), _ends(one.promise, longest):
             told = one(*names)
     except Failed as failure:
         trace(failure)

@@ -89,3 +89,24 @@ def test_what_ax_notes_is_no_hyperparameter(tmp_path: Path) -> None:
     )
     assert {h["name"] for h in tomllib.loads(said)["hyperparameter"]} == {"lr", "layers"}
     assert "By its header, Ax wrote it." in said
+
+
+@pytest.mark.parametrize(("last", "is_asked"), [("avg", True), ("Mean", True), ("4", False)])
+def test_a_row_of_means_among_repetitions_is_asked_about(tmp_path: Path, last: str, is_asked: bool) -> None:
+    columns = {
+        "lr": [rate for rate in RATES[:6] for _ in range(4)],
+        "Run": ["1", "2", "3", last] * 6,
+        "val_acc": [0.6 + i / 100 for i in range(24)],
+        "seconds": [10.5 + i * 1.3 for i in range(24)],
+    }
+    (line,) = [line for line in guessed(tmp_path, columns).splitlines() if line.startswith("repetition =")]
+    assert ("? " in line) == is_asked
+    assert (f"but {last}: is that a row of means" in line) == is_asked
+
+
+def test_a_split_without_a_score_may_be_a_hyperparameter(tmp_path: Path) -> None:
+    """DVC names what stands under `train:` in params.yaml so."""
+    columns = {"val_loss": [2 - i / 20 for i in range(24)], "train.lr": RATES, "train.n_est": [20, 50, 100, 200] * 6}
+    said = guessed(tmp_path, columns)
+    assert "n_est" in said
+    assert "or is it a hyper-parameter?" in said or '[[hyperparameter]]\nname = "train.n_est"' in said

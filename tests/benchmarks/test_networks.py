@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
+from nasbench.benchmarks.spaces.graphs import networks
 from nasbench.benchmarks.spaces.graphs.bounds import NetworkLimits
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import image_sizes, network
@@ -135,3 +138,20 @@ def test_words_of_networks_recur_and_tell_networks_apart() -> None:
     assert len({tuple(sorted(own)) for own in words}) > 0.9 * len(drawn)
     often = Counter(word for own in words for word in set(own))
     assert np.mean([often[word] > 5 for own in words for word in own]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("units", [None, 16.5, None]),
+        ("units", [None, True, None]),
+        ("units", [None, "16", None]),
+        ("edges", [[0, 1.9], [1, 2]]),
+        ("strides", [None, 1.9, None]),
+    ],
+)
+def test_what_is_no_whole_number_is_refused_and_not_cut_off(tmp_path: Path, key: str, value: object) -> None:
+    facts = {"nn_class": "mlp", "labels": ["ip", "relu", "op"], "units": [None, 16, None], "edges": [[0, 1], [1, 2]]}
+    (tmp_path / "network.json").write_text(json.dumps(facts | {key: value}))
+    with pytest.raises(UsageError, match="is not a network in JSON with nn_class"):
+        networks.read(tmp_path / "network.json")

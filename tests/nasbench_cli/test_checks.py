@@ -22,6 +22,7 @@ from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed, NotTested
 from nasbench.cli.checks import methods as method_checks
 from nasbench.cli.checks.methods import Trial
+from nasbench.cli.commands import check as check_command
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem
 from tests.conftest import Lend, Printed
 from tests.few_digits import register as register_few_digits
@@ -448,3 +449,22 @@ def test_a_method_that_takes_any_option_is_found(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(method_checks.MethodSpec, "parse", lambda text: MethodSpec("careful"))
     with pytest.raises(Failed, match="the option no-such-option=1 is accepted"):
         by_promise(METHOD_CHECKS, "options it does not have").function(Trial(MethodSpec("careful"), Toy()))
+
+
+def test_a_promise_that_is_never_tried_to_the_end_is_named_and_ended(
+    lend: Lend, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A method that looks for a configuration that it has not proposed yet, where all have been."""
+
+    class Endless(Careful):
+        def ask(self) -> Configuration:
+            while True:
+                pass
+
+    monkeypatch.setattr(check_command, "_PATIENCE", 0.05)
+    monkeypatch.setattr(check_command, "_LONGEST_TRIAL", 0.2)
+    lend(METHODS, "careful", Endless)
+    done = nasbench("check", "careful", "--bench", "hpobench-car")
+    assert done.code == 1
+    assert "TimeoutError: it goes on for more than 0.2 s (test_checks.py:" in done.out
+    assert "still trying: " in done.err

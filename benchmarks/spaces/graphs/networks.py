@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from pathlib import Path
 
 from nasbench.base import textfile
@@ -35,9 +36,9 @@ def read(path: Path) -> LayerGraph:
     try:
         facts = textfile.parse_json(path, textfile.read(path))
         kind, labels = str(facts["nn_class"]), [str(label) for label in facts["labels"]]
-        units = [None if u is None else int(u) for u in facts["units"]]
-        strides = [None if s is None else int(s) for s in facts.get("strides") or [None] * len(labels)]
-        edges = [(int(a), int(b)) for a, b in facts["edges"]]
+        units = [None if u is None else whole(u) for u in facts["units"]]
+        strides = [None if s is None else whole(s) for s in facts.get("strides") or [None] * len(labels)]
+        edges = [(whole(a), whole(b)) for a, b in facts["edges"]]
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
@@ -49,6 +50,13 @@ def read(path: Path) -> LayerGraph:
         return network(kind, labels, units, edges, strides)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def whole(value: object) -> int:
+    """A whole number as it is. Raises TypeError for anything else, also for 16.0, "16" and True."""
+    if isinstance(value, bool):
+        raise TypeError(f"{value} is no whole number")
+    return index(value)  # type: ignore[arg-type]
 
 
 def network(
