@@ -54,6 +54,8 @@ def test_each_constraint_and_space_is_a_row_and_the_leader_is_set_against_the_be
     }
     assert found["size@0.1"].pair.these.value == 1.0
     assert found["no constraint"].pair.these.value == pytest.approx(0.5)
+    assert found["g"].ends == found["g"].pair.these.interval() != found["g"].pair.interval  # of this row alone
+    assert found["size@0.1"].ends == found["size@0.1"].pair.interval
     rows = table(comparison)
     assert rows is not None
     assert rows.shown["better"].tolist() == ["0.75*", "1.00*", "0.50", "1.00", "0.50"]
