@@ -6,7 +6,6 @@ import html
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import click
 import numpy as np
@@ -14,8 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.display import latex
-
-Place: TypeAlias = Literal["terminal", "page", "files"]
 
 _SETTING = ("benchmark", "constraint")
 _KEPT = ("p", "p (Holm)", "place")
@@ -61,8 +58,8 @@ class Table:
     """The cells of `shown` to emphasise."""
     marks: str = ""
     """The meaning of bold print and marks in the cells."""
-    place: Place = "page"
-    """Where the table is shown: `terminal` (and the page and files), `page` (and files), or only `files`."""
+    only_in_files: bool = False
+    """Whether it is too long for the page and a terminal."""
 
     def csv(self) -> str:
         """Comma-separated values in full precision; NaN is empty. Text that looks like a formula is escaped."""

@@ -20,7 +20,7 @@ from nasbench.results.subject import Subject
 
 
 @PARTS.register("claims")
-@plain("claims", 50)
+@plain(50)
 def part(subject: Subject) -> Part | None:
     """The part; None if no paper makes a claim about two of the methods, or another metric is compared."""
     if not subject.curves.score.is_of_objective:

@@ -19,7 +19,7 @@ _LINES = "Line: a method's expected rank at equal time on the run's clock (1, at
 
 
 @PARTS.register("clock")
-@plain("clock")
+@plain()
 def part(subject: Subject) -> Part | None:
     """The part; None if the budget is in seconds, so that all comparisons are at equal seconds."""
     comparison = subject.comparison

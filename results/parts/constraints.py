@@ -17,7 +17,7 @@ from nasbench.results.verdict import rows
 
 
 @PARTS.register("constraints")
-@plain("constraints")
+@plain()
 def part(subject: Subject) -> Part | None:
     """The part; None if there is only one constraint."""
     comparison = subject.comparison
@@ -54,4 +54,4 @@ def _table(name: str, title: str, comparison: Comparison, named_pairs: Sequence[
         "constraints are the same as those that heed them where there is none."
     )
     marks = rows.marks(pairs, tested, " under all constraints")
-    return Table(name, title, note, data, shown, bold, marks, "files" if every_pair else "page")
+    return Table(name, title, note, data, shown, bold, marks, only_in_files=every_pair)

@@ -24,7 +24,7 @@ _LINES = (
 
 
 @PARTS.register("convergence")
-@plain("convergence", 30)
+@plain(30)
 def part(subject: Subject) -> Part:
     """Expected ranks, the leader's pairs, and the incumbent's value on each setting, against the budget."""
     comparison = subject.comparison

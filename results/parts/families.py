@@ -24,7 +24,7 @@ _OF_NO_VERDICT = [
 
 
 @PARTS.register("families")
-@plain("families")
+@plain()
 def part(subject: Subject) -> Part | None:
     """The part; None if there is only one space and one family."""
     comparison = subject.comparison

@@ -15,7 +15,7 @@ from nasbench.results.subject import Subject
 
 
 @PARTS.register("feasibility")
-@plain("feasibility", 70)
+@plain(70)
 def part(subject: Subject) -> Part:
     """Feasible proposals of every method."""
     return Part("feasibility", "Feasible proposals", [table(subject.comparison)])
@@ -43,4 +43,4 @@ def table(comparison: Comparison) -> Table:
         "the first feasible one; after: in seconds on the run's clock. never: runs without any. refused: proposals "
         "known to violate a constraint, which are no evaluations. failed: evaluations and runs."
     )
-    return Table("feasibility", "Feasible proposals", note, data, shown, place="terminal")
+    return Table("feasibility", "Feasible proposals", note, data, shown)

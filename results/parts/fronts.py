@@ -31,7 +31,7 @@ _LINES = (
 
 
 @PARTS.register("fronts")
-@plain("fronts", 45)
+@plain(45)
 def part(subject: Subject) -> Part | None:
     """The part; None unless the runs have several objectives and some table knows its front."""
     curves = subject.curves
@@ -101,7 +101,7 @@ def qualities(runs: Runs, comparison: Comparison) -> Table:
         "front found: share of the points of the exact front that a run has evaluated. No verdict rests on this table: "
         "verdicts are on the share of the hypervolume."
     )
-    return Table("fronts", "Distance from the exact front", note, frame, shown, place="terminal")
+    return Table("fronts", "Distance from the exact front", note, frame, shown)
 
 
 def _mean(means: pd.Series, settings: list[int], method: int, weights: Array) -> float:

@@ -77,7 +77,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
 
 
 @PARTS.register("networks")
-@plain("networks", 62)
+@plain(62)
 def part(subject: Subject) -> Part | None:
     """The part; None if no run searches graphs of layers."""
     graphs = load(subject.fragments, subject.curves)

@@ -27,7 +27,7 @@ Evaluated: TypeAlias = tuple[dict[str, Any], float]
 
 
 @PARTS.register("importance")
-@plain("importance")
+@plain()
 def part(subject: Subject) -> Part:
     """Importance of each hyper-parameter among all evaluations (PED-ANOVA; needs Optuna).
 
@@ -63,7 +63,7 @@ def part(subject: Subject) -> Part:
         "from bad among what was tried, not in the whole space."
     )
     title = "Importance of hyper-parameters"
-    return Part("importance", title, [Table("importance", title, note, data, shown, place="terminal")])
+    return Part("importance", title, [Table("importance", title, note, data, shown)])
 
 
 def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, float]]]:

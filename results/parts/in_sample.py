@@ -24,7 +24,7 @@ _NOTE = (
 
 
 @PARTS.register("in-sample")
-@plain("in-sample")
+@plain()
 def part(subject: Subject) -> Part | None:
     """The part; None if no default was chosen on a space of this report, and no space is sealed."""
     comparison = subject.comparison
@@ -56,7 +56,7 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
         lines.append(line)
     shown = pd.DataFrame(lines)
     title = "Expected rank in sample and out of sample"
-    return Table("in-sample", title, _NOTE, pd.DataFrame(rows), shown, place="terminal")
+    return Table("in-sample", title, _NOTE, pd.DataFrame(rows), shown)
 
 
 def _sentences(comparison: Comparison) -> list[str]:

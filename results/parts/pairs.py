@@ -18,7 +18,7 @@ _LOWEST = 1e-3  # smaller normalised regrets are raised to this before ratios ar
 
 
 @PARTS.register("pairs")
-@plain("pairs", 10)
+@plain(10)
 def part(subject: Subject) -> Part | None:
     """Every pair of methods; None if no two methods share a setting."""
     comparison = subject.comparison

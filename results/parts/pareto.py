@@ -134,7 +134,7 @@ def hypervolumes(evaluated: Fronts, comparison: Comparison) -> Table:
         "these benchmarks, delete-one-seed jackknife, t over seeds. The rectangle depends on which methods take part, "
         "and no verdict rests on it."
     )
-    return Table("pareto", f"Hypervolume of {first} and {second}", note, data, shown, place="terminal")
+    return Table("pareto", f"Hypervolume of {first} and {second}", note, data, shown)
 
 
 def _mean(weights: Array, values: Array) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from nasbench.base.errors import StoreError
 from nasbench.base.registry import Registry
 from nasbench.results.display.panels import Chart
 from nasbench.results.display.scene import Scene
@@ -51,17 +50,14 @@ class Plain:
     """A part without options."""
 
     make: Callable[[Subject], Part | None]
-    name: str
     place: int | None
     """Its place in every report that it applies to; None for a part that is only asked for."""
 
     def __call__(self, subject: Subject, words: Sequence[str] = ()) -> Part | None:
-        """Makes the part. Raises StoreError for words, which it has none of."""
-        if words:
-            raise StoreError(f"the part {self.name} takes no options: --part {self.name}")
+        """Makes the part; there are no words (`requested` refuses them)."""
         return self.make(subject)
 
 
-def plain(name: str, place: int | None = None) -> Callable[[Callable[[Subject], Part | None]], Plain]:
+def plain(place: int | None = None) -> Callable[[Callable[[Subject], Part | None]], Plain]:
     """Decorator of a part without options; one with a place stands in every report that it applies to."""
-    return lambda make: Plain(make, name, place)
+    return lambda make: Plain(make, place)

@@ -19,7 +19,7 @@ from nasbench.results.subject import Subject
 
 
 @PARTS.register("published")
-@plain("published", 55)
+@plain(55)
 def part(subject: Subject) -> Part | None:
     """The part; None if no paper has numbers of these methods and settings, or another metric is compared."""
     if not subject.curves.score.is_of_objective:
@@ -144,7 +144,7 @@ def _wins(curves: Curves, baseline: int, papers: Sequence[Paper]) -> list[Table]
         )
         title = f"Published beside reproduced: {paper['baseline']}"
         note = f"{paper['source']}. {paper['note']} {differences(curves, paper)}"
-        tables.append(Table("published", title, note, data, shown, place="terminal"))
+        tables.append(Table("published", title, note, data, shown))
     return tables
 
 
@@ -166,5 +166,5 @@ def _scores(curves: Curves, papers: Sequence[Paper]) -> list[Table]:
             "over seeds."
         )
         title = "Published scores, of another protocol, beside ours"
-        made.append(Table("published-scores", title, note, data, shown, place="terminal"))
+        made.append(Table("published-scores", title, note, data, shown))
     return made

@@ -14,7 +14,7 @@ from nasbench.results.subject import Subject
 
 
 @PARTS.register("saved")
-@plain("saved")
+@plain()
 def part(subject: Subject) -> Part:
     """The evaluations (or seconds) that the baseline needs to be as good as each method at each checkpoint."""
     comparison = subject.comparison
@@ -41,7 +41,7 @@ def part(subject: Subject) -> Part:
         "There is no correction for the number of rows."
     )
     title = f"{unit.capitalize()} saved"
-    return Part("saved", title, [Table("saved", title, note, data, shown, place="terminal")])
+    return Part("saved", title, [Table("saved", title, note, data, shown)])
 
 
 _COLUMNS = ("method", "after", "needed", "low", "high", "low_new", "high_new")

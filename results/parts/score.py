@@ -16,7 +16,7 @@ from nasbench.results.verdict.rows import marked
 
 
 @PARTS.register("score")
-@plain("score")
+@plain()
 def part(subject: Subject) -> Part | None:
     """The part; None if runs have only observed values, as on live benchmarks."""
     comparison = subject.comparison

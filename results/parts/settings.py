@@ -29,7 +29,7 @@ from nasbench.results.verdict import rows
 
 
 @PARTS.register("settings")
-@plain("settings", 40)
+@plain(40)
 def part(subject: Subject) -> Part:
     """The results on each setting."""
     comparison = subject.comparison
@@ -97,7 +97,7 @@ def performance(comparison: Comparison) -> Table:
         "of the median, 0 at the oracle, 1 at the median of everything feasible; area: mean over the budget of the "
         "share of targets from 1 to 0.001 of normalised regret that are reached; found: runs with an incumbent."
     )
-    return Table("performance", "What incumbents are worth", note, data, shown, place="files")
+    return Table("performance", "What incumbents are worth", note, data, shown, only_in_files=True)
 
 
 def means(comparison: Comparison) -> Table:
@@ -182,7 +182,7 @@ def within(comparison: Comparison) -> Table | None:
         f"settings together have {5 * SETTINGS:g} of the 5 % in which a report may err."
     )
     title = f"Setting by setting: probability that {comparison.methods[comparison.baseline]} is better"
-    return Table("within", title, note, data, shown, None, "* significant at 5 % (Holm).", place="files")
+    return Table("within", title, note, data, shown, None, "* significant at 5 % (Holm).", only_in_files=True)
 
 
 def lowest(values: Array) -> np.ndarray:

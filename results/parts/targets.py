@@ -22,7 +22,7 @@ _PROFILES = "Performance profiles: the share of runs that end at or below a norm
 
 
 @PARTS.register("targets")
-@plain("targets")
+@plain()
 def part(subject: Subject) -> Part | None:
     """The part; None if no setting with all methods has an oracle."""
     comparison = subject.comparison

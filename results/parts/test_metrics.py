@@ -17,7 +17,7 @@ from nasbench.results.subject import Subject
 
 
 @PARTS.register("test-metrics")
-@plain("test-metrics", 80)
+@plain(80)
 def part(subject: Subject) -> Part | None:
     """Test metrics; None if no benchmark has any."""
     summary = summaries.test_metrics(subject.curves)
@@ -28,7 +28,7 @@ def part(subject: Subject) -> Part | None:
 
 
 @PARTS.register("references")
-@plain("references", 81)
+@plain(81)
 def references(subject: Subject) -> Part | None:
     """Reference networks; None if the stores have none."""
     table = _references(subject.references)
@@ -53,7 +53,7 @@ def _test_metrics(data: pd.DataFrame, title: str) -> Table:
         "method sees these numbers, and none can be constrained or minimised. Runs without a feasible full "
         "evaluation are left out."
     )
-    return Table("test-metrics", title, note, data, shown, place="terminal")
+    return Table("test-metrics", title, note, data, shown)
 
 
 def _references(every: Sequence[Curves]) -> Table | None:
@@ -78,4 +78,4 @@ def _references(every: Sequence[Curves]) -> Table | None:
         "Single networks, for orientation: nothing is searched, so they take no part in ranks and tests. Each run is "
         "one training; the epoch is chosen on the validation split."
     )
-    return Table("references", "Reference networks", note, data, shown, place="terminal")
+    return Table("references", "Reference networks", note, data, shown)

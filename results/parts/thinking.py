@@ -16,7 +16,7 @@ from nasbench.results.subject import Subject, rows_of
 
 
 @PARTS.register("thinking")
-@plain("thinking")
+@plain()
 def part(subject: Subject) -> Part:
     """Expected ranks beside the methods' own time per suggestion.
 
@@ -50,7 +50,7 @@ def part(subject: Subject) -> Part:
         "median over runs, so that loading a library once does not count. It depends on the machine, and on what else "
         "ran there. front: no other method has both a lower or equal rank and a lower or equal time."
     )
-    return Part("thinking", title, [Table("thinking", title, note, data, shown, place="terminal")])
+    return Part("thinking", title, [Table("thinking", title, note, data, shown)])
 
 
 def _shown(ms: float) -> str:

@@ -22,7 +22,7 @@ from nasbench.results.verdict.limits import blocks
 
 
 @PARTS.register("wilcoxon")
-@plain("wilcoxon", 20)
+@plain(20)
 def part(subject: Subject) -> Part | None:
     """Wilcoxon's signed-rank tests; None if no setting has all methods, or the only one has a single seed of them."""
     by_level = subject.comparison.rank_tests

@@ -131,11 +131,14 @@ def _parts(subject: Subject, asked: Sequence[tuple[str, MakePart, Sequence[str]]
 def requested(text: str) -> tuple[str, MakePart, Sequence[str]]:
     """The part that `name` or `name:word,…` asks for, as its name, its function and the words.
 
-    Raises UsageError, with the nearest name, if there is no such part or it cannot be loaded.
+    Raises UsageError, with the nearest name, if there is no such part or it cannot be loaded; StoreError for words of a
+    part that has no options.
     """
     name, _, rest = text.partition(":")
     words = [word.strip() for word in rest.split(",") if word.strip()]
     make = PARTS.get(name)
+    if words and isinstance(make, Plain):
+        raise StoreError(f"the part {name} takes no options: --part {name}")
     return name, _guarded(name, make) if PARTS.is_foreign(name) else make, words
 
 
@@ -184,7 +187,7 @@ def _subject(
     of_suites = [plan["display"].get("labels") or {} for store in _own(stores) for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
     points = _checkpoints(curves, request.checkpoints, display)
-    baseline = _baseline(curves, request.baseline, display)
+    baseline = _baseline(curves, request.baseline, display, failed)
     comparison = Comparison(curves, baseline or 0, points)
     comparison = comparison.led() if baseline is None else comparison
     asked_for, selected = every[0][1].setup.protocol, ""
@@ -285,11 +288,12 @@ def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, display: dict[st
     return tuple(sorted({*map(float, points), curves.end}))
 
 
-def _baseline(curves: Curves, asked: str | None, display: dict[str, Any]) -> int | None:
+def _baseline(curves: Curves, asked: str | None, display: dict[str, Any], failed: Sequence[str]) -> int | None:
     """The baseline that is asked for, or the suite's; None if neither is among the methods."""
     known = (*curves.methods, *curves.names)
     if asked is not None and asked not in known:
         meant = suggestion(asked, known)
-        raise StoreError(f"the baseline {asked!r} has no runs here{meant}; allowed: {', '.join(curves.names)}")
+        told = f" ({' '.join(failed)})" if failed else ""
+        raise StoreError(f"the baseline {asked!r} has no runs here{meant}; allowed: {', '.join(curves.names)}{told}")
     place = next((known.index(name) for name in (asked, display.get("baseline")) if name in known), None)
     return None if place is None else place % len(curves.methods)

@@ -24,7 +24,7 @@ def terminal(found: Verdict, shown: Sequence[Part]) -> str:
     texts = [found.headline, found.compared, *(_brief(table, short) for table in found.tables)]
     texts += [" ".join(found.limits)] if found.limits else []
     for part in shown:
-        texts += [_brief(table, short) for table in part.tables if table.place != "files"]
+        texts += [_brief(table, short) for table in part.tables if not table.only_in_files]
         texts += part.sentences
     texts += [f"Warning: {warning}." for warning in found.warnings]
     texts.append(f"To cite: {found.version}; verdict.json and the page have the protocol, and an entry for BibTeX.")

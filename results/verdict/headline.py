@@ -18,7 +18,6 @@ from nasbench.results.verdict.leading import (
     not_tested,
     pairs_of_leader,
     some,
-    tuned,
     tuned_on,
 )
 
@@ -38,10 +37,10 @@ def headline(comparison: Comparison, names_baseline: bool = False) -> str:
     told = [f"{_where(comparison, overall)} {_place(comparison, lead)}{_last(comparison, lead)}."]
     if lead.untested and (lead.better or lead.worse):
         told.append(f"{first} is {not_tested(comparison, overall, lead.untested)}.")
-    inside, spaces = tuned(comparison, overall, lead.leader.method)
-    if inside:
-        place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
-        names = tuned_on(comparison, lead.leader.method)
+    spaces = set(comparison.curves.settings["space"].iloc[overall.complete])
+    names = [space for space in tuned_on(comparison, lead.leader.method) if space in spaces]
+    if names:
+        place = f"{len(names)} of these {len(spaces)} search spaces" if len(spaces) > 1 else "this search space"
         told.append(f"Defaults of {first} were chosen on {place} ({some(names, most=3)}): in sample.")
     if names_baseline and comparison.baseline != lead.leader.method and (lead.better or lead.worse):
         told.append(_of_baseline(comparison))

@@ -89,14 +89,6 @@ def sharing(verdicts: Verdicts) -> list[int]:
     return [rank.method for rank in verdicts.ranks if rank.these.value - lowest < 1e-9]
 
 
-def tuned(comparison: Comparison, verdicts: Verdicts, method: int) -> tuple[int, int]:
-    """The number of search spaces on which defaults of a method, or of one identical to it, were chosen, and of all
-    that are behind the ranks."""
-    spaces = comparison.curves.settings["space"].iloc[verdicts.complete]
-    inside = comparison.curves.in_sample(verdicts.kind_of(method))[verdicts.complete]
-    return spaces[inside].nunique(), spaces.nunique()
-
-
 def tuned_on(comparison: Comparison, method: int) -> list[str]:
     """The search spaces of this report on which defaults of a method, or of one identical to it, were chosen."""
     known = comparison.curves.tuned_on

@@ -92,8 +92,8 @@ def _wilcoxon(comparison: Comparison) -> str:
     floors = [test.floor for test in tests.pairs.values()]
     if cannot_differ(floors):
         return (
-            f"{over} cannot be significant: its smallest p is {p_value(min(floors))}. It does not contradict the "
-            "differences above, which use seeds."
+            f"{over} cannot be significant: its smallest p is {p_value(min(floors))}, before Holm's correction over "
+            f"{count(len(floors), 'pair')}. It does not contradict the differences above, which use seeds."
         )
     names = some([full_name(comparison, comparison.overall, pair.b) for pair in apart])
     if tests.unit == "seeds":

@@ -39,7 +39,7 @@ def table(comparison: Comparison) -> Table | None:
     bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
     note = f"{rows.BETTER} {rows.THESE} {rows.NEW} Verdicts are given at the end of the budget."
     title = f"Which pairs differ? Probability that {comparison.methods[comparison.baseline]} is better"
-    return Table("comparison", title, note, data, shown, bold, marks, "terminal")
+    return Table("comparison", title, note, data, shown, bold, marks)
 
 
 def p_beside(comparison: Comparison, pairs: Sequence[Pair]) -> list[float]:

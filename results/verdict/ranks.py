@@ -10,7 +10,6 @@ from nasbench.results.display.panels import Panel, Series, span
 from nasbench.results.display.table import Table
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import Rank
-from nasbench.results.verdict.rows import unless
 
 
 def table(comparison: Comparison) -> Table:
@@ -40,7 +39,7 @@ def table(comparison: Comparison) -> Table:
     if firsts and np.isfinite(values).any():
         bold[:, len(points)] = np.isclose(values[firsts, -1], np.nanmin(values[:, -1]), rtol=0, atol=1e-9)
     title = f"Which method is first? Expected rank after a number of {curves.unit} (1 is best)"
-    return Table("ranks", title, _note(comparison), data, shown, bold, _marks(comparison), "terminal")
+    return Table("ranks", title, _note(comparison), data, shown, bold, _marks(comparison))
 
 
 def over_budget(comparison: Comparison, points: int) -> Panel:
@@ -76,7 +75,7 @@ def _note(comparison: Comparison) -> str:
     return (
         f"{what}. Expected rank: 1 + the sum of the probabilities that a run of each other method is better, over "
         f"{count(len(comparison.overall.complete), 'setting')} that have all methods; search spaces weigh the same. A "
-        f"run that has found nothing feasible loses to any that has{unless(comparison)}. place: what significant "
+        f"run that has found nothing feasible loses to any that has. place: what significant "
         "differences leave open."
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from nasbench.base.numbers import count, fixed, interval, p_value
-from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import cannot_differ
 from nasbench.results.statistics.verdicts import EQUIVALENT, Pair
 
@@ -22,12 +21,6 @@ NEW = (
     "CI (new): the search spaces here (families or benchmarks, where there is one space) are a sample of others, for "
     "each pair alone; p (new) by a moderated t."
 )
-
-
-def unless(comparison: Comparison) -> str:
-    """That values depend on which methods take part, as the end of a clause; empty if they do not."""
-    several = comparison.curves.has_several_objectives
-    return "; no exact front is known, so all runs decide the reference point" if several else ""
 
 
 def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def table(comparison: Comparison) -> Table | None:
     if any("(=)" in text for text in (*data["first"], *data["against"])):
         marks += " (=): another method is identical there."
     title = f"Where does that hold? {leader} against the best of the others"
-    return Table("scopes", title, note, data, shown, bold, marks, "terminal")
+    return Table("scopes", title, note, data, shown, bold, marks)
 
 
 def _differs(scope: Standing) -> bool:

@@ -18,7 +18,7 @@ def runs(subject: Subject, words: Sequence[str]) -> Part:
     for _, fragment in subject.fragments:
         counts[fragment.setup.method] += len(fragment.runs)
     data = pd.DataFrame({"method": list(counts), "runs": list(counts.values())})
-    table = Table("runs", "Runs of each method", "Counted in the stores.", data, data.astype(str), place="terminal")
+    table = Table("runs", "Runs of each method", "Counted in the stores.", data, data.astype(str))
     return Part("runs", "Runs", [table])
 
 

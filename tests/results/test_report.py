@@ -145,7 +145,6 @@ def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Pat
     store = filled({make_setup("only"): [make_run(0, [3.0])]})
     written = report.write([store], Request(tmp_path / "out", formats=QUICK))
     assert written.verdict.headline == "There is one method: nothing is compared."
-    assert "curves-toy.svg" not in written.tables
     assert (written.verdict.ranks, written.verdict.pairs, written.verdict.scopes) == (None, None, None)
     assert not (tmp_path / "out" / "comparison.csv").exists()
 

@@ -71,7 +71,7 @@ def test_a_budget_that_does_not_suffice_is_said(stored: Store) -> None:
     assert row["plain needs"].item() == "> 60"
     assert list(table.data["after"]) == [10.0, 20.0] * 4
     with pytest.raises(StoreError, match="the part saved takes no options"):
-        part(subject, ["x"])
+        report.requested("saved:x")
 
 
 def test_intervals_cover_the_truth_of_equal_methods(filled: Fill) -> None:

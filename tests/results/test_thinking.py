@@ -48,7 +48,7 @@ def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(t
     assert list(table.shown["ms per suggestion"]) == ["1", "500", "2,000"]
     assert list(table.data["rank"]) == [2.0, 3.0, 1.0]
     with pytest.raises(StoreError, match="takes no options"):
-        part(subject, ["x"])
+        report.requested("thinking:x")
 
 
 def test_a_front_holds_equals_and_no_dominated_point(filled: Fill) -> None:

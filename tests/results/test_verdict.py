@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.results import Store
+from nasbench.results import Store, StoreError
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -223,7 +223,7 @@ def test_two_settings_are_too_few_for_wilcoxon_and_that_is_the_reason(filled: Fi
     means = {"a": 1.0, "b": 9.0}
     values = {m: {(f, f"{f}0", "none"): rng.normal(mean, 1, 10).tolist() for f in "xy"} for m, mean in means.items()}
     (said,) = [text for text in limits(compared(filled, values)) if "Wilcoxon" in text]
-    assert said.startswith("Wilcoxon's test over 2 settings cannot be significant: its smallest p is 0.500. It does")
+    assert said.startswith("Wilcoxon's test over 2 settings cannot be significant: its smallest p is 0.500, before")
 
 
 def test_where_wilcoxons_test_agrees_nothing_is_said_of_it(filled: Fill) -> None:
@@ -297,3 +297,8 @@ def test_json_has_the_facts_of_the_tables_and_null_where_nothing_is_known(filled
     assert facts["pairs"][0]["p_new"] is not None
     assert facts["scopes"] is None
     assert "What is compared is the" in facts["protocol"]
+
+
+def test_a_baseline_that_was_left_out_is_refused_with_the_reason(filled: Fill, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"'bad' has no runs here.*\(8 of 8 runs of bad failed \(KeyError: 'x'\)"):
+        report.write([failing(filled, 8)], Request(tmp_path / "out", baseline="bad"))

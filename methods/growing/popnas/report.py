@@ -25,7 +25,7 @@ _SHOWN = 0.9  # of the objectives of a figure: those that are worse lie above it
 
 
 @PARTS.register("levels")
-@plain("levels", 61)
+@plain(61)
 def part(subject: Subject) -> Part | None:
     """The part; None if no method logs levels with their fronts."""
     log = logged(subject.fragments, subject.curves, _NEEDED)
@@ -185,6 +185,5 @@ def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[
             note,
             data,
             shown,
-            place="terminal",
         )
     ]

@@ -11,7 +11,7 @@ from nasbench.results.subject import Subject
 
 
 @PARTS.register("searches")
-@plain("searches", 60)
+@plain(60)
 def part(subject: Subject) -> Part | None:
     """The part; None if there is no search of a one-shot method."""
     searches = load(subject.fragments, subject.curves)

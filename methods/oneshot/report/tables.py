@@ -40,7 +40,7 @@ def searched(searches: Searches) -> Table:
         "the bounds, - where the search had none. The file "
         "also has the expected parameters at the end, and the medians of the parts of the zeroth-order estimate."
     )
-    return Table("searches", "Searches of one-shot methods", note, data, shown, place="terminal")
+    return Table("searches", "Searches of one-shot methods", note, data, shown)
 
 
 def directions(searches: Searches) -> list[Table]:
@@ -148,7 +148,7 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
         else ""
     )
     title = f"{paper['title']}: published beside reproduced"
-    return [Table("published-searches", title, note, data, shown, marks=marks, place="terminal")]
+    return [Table("published-searches", title, note, data, shown, marks=marks)]
 
 
 _UNPUBLISHED = ("order", "estimate", "directions")

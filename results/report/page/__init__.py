@@ -68,7 +68,7 @@ class Section:
     @property
     def tables(self) -> list[Table]:
         """The tables that the page shows."""
-        return [table for table in self.part.tables if table.place != "files"]
+        return [table for table in self.part.tables if not table.only_in_files]
 
     @property
     def notes(self) -> list[str]:
@@ -119,7 +119,7 @@ def write(title: str, found: Verdict, subject: Subject, parts: Sequence[Part], i
         names=json.dumps(curves.names).replace("<", "\\u003c"),
         definitions=svg.definitions(method_looks),
         linked=is_linked,
-        further=[table for part in parts for table in part.tables if table.place == "files"],
+        further=[table for part in parts for table in part.tables if table.only_in_files],
         command=command,
         repeatable=citation.repeatable(subject),
         versions=_versions(subject),
