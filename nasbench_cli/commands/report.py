@@ -18,7 +18,6 @@ from nasbench.cli.engine.archives import embedded, opened_stores, with_own_basel
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.cli.engine.sources import current_sources
-from nasbench.results import StoreError
 from nasbench.results.scores import names as scores
 
 
@@ -97,7 +96,7 @@ from nasbench.results.scores import names as scores
     "--partial", is_flag=True, help="Include runs that are under way, and compare all at the length of the shortest."
 )
 @click.option("--full", is_flag=True, help="Print every part that the page has.")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict alone, as JSON.")
 @click.option("--wilcoxon", is_flag=True, help="Print the Wilcoxon signed-rank tables here too.")
 @click.option(
     "--against",
@@ -117,21 +116,15 @@ def report(context: click.Context, /, out: Path, as_json: bool, **options: Any) 
     opened = opened_stores(stores, against)
     try:
         written = write(opened, with_own_baseline(request, opened), is_current, current_sources())
-    except StoreError:
+        say(written.verdict.as_json().rstrip() if as_json else written.styled)
+    finally:
         for store in opened:
             say_notices(store)  # about files that were set aside, perhaps all of them
-        raise
-    if as_json:
-        say(written.verdict.as_json().rstrip())
-        return
-    say(written.styled)
-    for store in opened:
-        say_notices(store)
     page = f"; open {out / 'index.html'}" if "html" in request.formats else ""
-    say(f"{count(len(written.files), 'file')} in {out}{page}")
+    say(f"{count(len(written.files), 'file')} in {out}{page}", err=as_json)
     if request.paper is not None:
-        say(f"for a paper: {request.paper / 'README.md'} lists the files")
+        say(f"for a paper: {request.paper / 'README.md'} lists the files", err=as_json)
     if request.ioh is not None:
-        say(f"for IOHanalyzer: {request.ioh}")
+        say(f"for IOHanalyzer: {request.ioh}", err=as_json)
     if request.optuna is not None:
-        say(f"for Optuna: {request.optuna}; `optuna-dashboard {request.optuna}` shows it")
+        say(f"for Optuna: {request.optuna}; `optuna-dashboard {request.optuna}` shows it", err=as_json)

@@ -51,13 +51,13 @@ def _summary(run: Run, rows: pd.DataFrame) -> dict[str, Any]:
     if rows["feasible"].any() and not setup.objectives:
         row = _best(rows, setup.sign)
         last = rows.iloc[-1]
-        hidden = last["hidden"] if last["hidden_feasible"] else None
+        is_scored = not pd.isna(last["hidden_feasible"]) and last["hidden_feasible"]
         best = {
             "evaluation": int(row["evaluation"]),
             "objective": setup.setting.objective,
             "unit": setup.setting.unit,
             "observed": float(row["objective"]),
-            "hidden": None if pd.isna(last["hidden_feasible"]) or hidden is None else float(hidden),
+            "hidden": float(last["hidden"]) if is_scored else None,
             "mean": None if pd.isna(row["score"]) else float(row["score"]),
             "configuration": json.loads(row["configuration"]),
         }

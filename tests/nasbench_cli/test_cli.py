@@ -368,6 +368,19 @@ def test_show_run_says_that_the_file_of_its_run_is_damaged(nasbench: Command, tm
     assert (shown.code, f"{path} is set aside" in shown.err) == (2, True)
 
 
+def test_the_json_of_a_report_stands_alone_and_what_is_missing_is_still_said(nasbench: Command, tmp_path: Path) -> None:
+    store, out = tmp_path / "s", tmp_path / "report"
+    for method in ("random", "evolution"):
+        nasbench("run", "--method", method, *RUN[3:], "--seeds", 6, "--store", store)
+    (path,) = store.glob("random*.parquet")
+    path.write_bytes(path.read_bytes()[:-9])
+    printed = nasbench("report", store, "--json", "--out", out)
+    assert printed.code == 0
+    assert json.loads(printed.out) == json.loads((out / "verdict.json").read_text())
+    assert f"{path} is set aside" in printed.err
+    assert f"files in {out}" in printed.err
+
+
 def test_a_stale_store_is_told_and_superseded(
     nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
