@@ -101,7 +101,7 @@ for (const button of document.querySelectorAll(".legend button")) {
 const forms = [...document.querySelectorAll(".filters")];
 const charts = [...document.querySelectorAll("figure[data-bench]")];
 const rows = []; // each with its benchmark and constraint, as far as its table has them
-for (const table of document.querySelectorAll("main .blocks table, #ranks table")) {
+for (const table of document.querySelectorAll("main table")) {
   const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
   const columns = ["benchmark", "constraint", "family"].map((name) => heads.indexOf(name));
   if (columns[0] < 0) continue;
