@@ -110,8 +110,12 @@ class SurrogateBenchmark(Benchmark):
     def _sampled(self) -> Array:
         """The metrics of the sample, each column ascending, shape (SAMPLE, metrics)."""
         rng = np.random.default_rng(0)
-        points = [self.space.sample(rng) for _ in range(SAMPLE)]
-        return np.sort(self._asked(points, [self._level] * SAMPLE), axis=0)
+        points: list[Configuration] = [self.space.sample(rng) for _ in range(SAMPLE)]
+        return np.sort(self.predicted(points), axis=0)
+
+    def predicted(self, configurations: list[Configuration]) -> Array:
+        """The metrics of many configurations at the highest level, shape (configurations, metrics)."""
+        return self._asked(configurations, [self._level] * len(configurations))
 
     def _curve(self, configuration: Configuration, upto: int) -> Array:
         levels = [level for level in self._scenario.levels if level <= upto]

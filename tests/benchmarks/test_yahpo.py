@@ -13,11 +13,12 @@ import pytest
 
 from nasbench.benchmarks import Level, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.protobuf import Malformed
-from nasbench.benchmarks.spaces import Float, Integer, ParameterSpace
+from nasbench.benchmarks.spaces import Configuration, Float, Integer, ParameterSpace
 from nasbench.benchmarks.surrogate import yahpo
 from nasbench.benchmarks.surrogate.network import OnnxNetwork
 from nasbench.benchmarks.surrogate.scenarios import LCBENCH, RPART, SCENARIOS, XGBOOST, Scenario
 from nasbench.benchmarks.surrogate.yahpo import SurrogateBenchmark
+from research import contradictions
 from tests.conftest import Printed
 
 SHARED = Path(os.environ.get("NASBENCH_SHARED") or Path(__file__).parents[3] / "shared") / "data"
@@ -192,11 +193,29 @@ def test_the_chosen_tasks_have_the_largest_spread_one_per_group_first(scenario: 
 
 def test_tasks_that_contradict_themselves_have_a_caution_and_are_not_chosen() -> None:
     stated = set(XGBOOST.contradictory.split())
-    assert len(stated) == 39
+    assert len(stated) == 52
     assert stated < XGBOOST.families.keys()
     assert not stated & set(XGBOOST.chosen)
     assert "a search that finds this part wins" in SurrogateBenchmark(XGBOOST, "32").caution
-    assert SurrogateBenchmark(XGBOOST, "12").caution == ""
+    assert SurrogateBenchmark(XGBOOST, "377").caution == ""
+
+
+@pytest.mark.parametrize(("task", "contradicts"), [("16", True), ("1479", False)])
+def test_a_search_finds_what_a_sample_does_not(task: str, contradicts: bool) -> None:
+    """Of task 16 no random configuration with an error below 1 % has a balanced error above 90 %."""
+    rng, benchmark = np.random.default_rng(0), SurrogateBenchmark(XGBOOST, task)
+    sample: list[Configuration] = [benchmark.space.sample(rng) for _ in range(contradictions.SAMPLE)]
+    error, balanced = contradictions.both_errors(benchmark, sample).T
+    assert not ((error < 1) & (balanced > 90)).any()
+    assert contradictions.contradicts(contradictions.found(benchmark, sample, rng)) == contradicts
+
+
+@pytest.mark.parametrize(
+    ("error", "balanced", "contradicts"),
+    [(0.0, 31.0, True), (0.0, 29.0, False), (0.2, 50.0, False), (40.0, 0.05, True)],
+)
+def test_almost_no_error_contradicts_a_large_balanced_one(error: float, balanced: float, contradicts: bool) -> None:
+    assert contradictions.contradicts(np.array([[10.0, 12.0], [error, balanced]])) == contradicts
 
 
 def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() -> None:
