@@ -11,7 +11,7 @@ from nasbench.base.errors import StoreError, suggestion
 from nasbench.base.numbers import count
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
-from nasbench.results.store.trajectory import Setup
+from nasbench.results.store.trajectory import ELSEWHERE, Setup
 
 Stored: TypeAlias = tuple[Store, Fragment]
 """A fragment with its store."""
@@ -140,7 +140,14 @@ def check_versions(setups: Iterable[Setup]) -> None:
                 f"there are runs on {setup.bench} with the objectives {', '.join(objectives[setup.bench])} and with "
                 f"{', '.join(setup.objectives)}, which must not be compared: keep them in stores of their own"
             )
-        if data.setdefault(setup.bench, setup.data) != setup.data:
+        before = data.setdefault(setup.bench, setup.data)
+        if before != setup.data and ELSEWHERE in (before, setup.data):
+            raise StoreError(
+                f"there are runs on {setup.bench} that were made here and elsewhere, which must not be compared: data, "
+                "budget and what counts may differ; keep them in stores of their own, or record the others here "
+                "(nasbench.task)"
+            )
+        if before != setup.data:
             raise StoreError(
                 f"there are runs on two versions of the data of {setup.bench}, which must not be compared: give their "
                 "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"

@@ -16,10 +16,12 @@ FOLDERS = {"nasbench_cli": "nasbench.cli", "methods": "nasbench.methods"}
 FOLDERS |= {"benchmarks": "nasbench.benchmarks", "results": "nasbench.results", "nasbench/base": "nasbench.base"}
 BASE, BENCHMARKS, METHODS, RESULTS = ({f"nasbench.{name}"} for name in ("base", "benchmarks", "methods", "results"))
 CHECKS, ENGINE = {"nasbench.cli.checks", "nasbench.cli.speed"}, {"nasbench.cli.engine"}
+OUTSIDE = {"nasbench.cli.outside"}
 ARROWS = {  # a room → the rooms that it may import; what is inside a room is no arrow
-    "nasbench.cli.commands": CHECKS | ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
+    "nasbench.cli.commands": CHECKS | OUTSIDE | ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.checks": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.speed": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
+    "nasbench.cli.outside": ENGINE | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.engine": METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.methods": BENCHMARKS | BASE,
     "nasbench.benchmarks.spaces": BASE,

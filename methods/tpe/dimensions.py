@@ -25,7 +25,7 @@ from nasbench.methods.tpe.compiled import (
 Array: TypeAlias = NDArray[np.float64]
 
 _TOP = 0.8  # mass of the Aitchison-Aitken kernel on the observed choice (authors' scripts)
-NARROWEST = 0.05
+NARROWEST = 0.08
 """Smallest bandwidth of a real or integer hyper-parameter as a share of its range: with the 1 % of the c-TPE authors'
 scripts a search ends in a box of a hundredth of each range (docs/ctpe.md)."""
 NARROWEST_OF_SCRIPTS = 0.01

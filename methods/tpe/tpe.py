@@ -5,7 +5,7 @@ There are three variants: `amended` (default), `paper` (the text of the c-TPE pa
 
 * amended: coordinates that have been evaluated `evaluations_that_bar` times are not proposed again, because on a noisy
   finite space the acquisition's maximum is usually a repetition. Without constraints, categorical kernels and γ are
-  Optuna's. A kernel of a real or integer hyper-parameter is never narrower than 5 % of the range (elsewhere 1 %).
+  Optuna's. A kernel of a real or integer hyper-parameter is never narrower than 8 % of the range (elsewhere 1 %).
 * scripts: each hyper-parameter of a candidate is drawn from its one-dimensional mixture, not from the joint one. If no
   observation satisfies a constraint, only the oldest of the smallest values is good. Ordinals and integers on a log
   scale have densities between their levels, and a candidate is moved to a level after it has been scored. The scripts'
@@ -98,7 +98,7 @@ class TPE(Method):
         source=(
             "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
         ),
-        version=4,
+        version=5,
         tuned_on=("hpobench", "hpolib", "lcbench", "nas-bench-201", "yahpo-rbv2-rpart", "yahpo-rbv2-xgboost"),
         learns_from_all=True,
         seconds=7e-5,
@@ -242,7 +242,7 @@ class NaiveCTPE(TPE):
     constraint it is TPE, but for scores that nearly tie.
     """
 
-    about = replace(TPE.about, source=_CTPE_PAPER, version=5, seconds=1.4e-4)
+    about = replace(TPE.about, source=_CTPE_PAPER, version=6, seconds=1.4e-4)
 
     heeds_constraints = True
     relative = False
@@ -262,7 +262,7 @@ class CTPE(TPE):
             misleading, an expert simulated from the table (docs/methods.md); empty for no prior.
     """
 
-    about = replace(TPE.about, source=_CTPE_PAPER, version=6, seconds=1.6e-4)
+    about = replace(TPE.about, source=_CTPE_PAPER, version=7, seconds=1.6e-4)
 
     heeds_constraints = True
     default_candidates = 48

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,8 +25,11 @@ from nasbench.benchmarks.tabular.frames import stem_of
 from nasbench.benchmarks.tabular.guess import guess
 from nasbench.cli.commands.data_dir import makes_data_dir
 from nasbench.cli.commands.once import Group
+from nasbench.cli.commands.options import command_line
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_table
+from nasbench.cli.outside import Asked, import_runs
+from nasbench.cli.outside.rows import SHAPES
 
 
 @click.group("import", cls=Group)
@@ -58,6 +62,54 @@ def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
         )
     else:
         save_table(user_table.read_table(file, spec))
+
+
+@import_.command("runs", short_help="Runs that were made elsewhere: tables of results, files of other tools.")
+@click.argument("sources", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--store", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Store for the runs.")
+@click.option(
+    "--direction",
+    "sense",
+    type=click.Choice(("minimise", "maximise")),
+    help="Whether less or more of the value is better.",
+)
+@click.option(
+    "--shape",
+    type=click.Choice(SHAPES),
+    help="What a row is: an evaluation (trajectory), the best so far (best), or the end of a run (final).  [default: "
+    "by the columns]",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="Column of a table for a role, such as value=acc; repeatable.",
+)
+@click.option("--budget", type=click.IntRange(1), metavar="N", help="Evaluations at which longer runs are cut.")
+@click.option(
+    "--budget-seconds", "seconds", type=float, metavar="S", help="Seconds at which runs are cut and compared."
+)
+@click.option("--reader", default="", metavar="NAME", help="Reader of the files.  [default: the one that knows them]")
+@click.pass_context
+def import_the_runs(
+    context: click.Context,
+    /,
+    sources: tuple[Path, ...],
+    store: Path,
+    columns: tuple[str, ...],
+    reader: str,
+    **options: Any,
+) -> None:
+    """Put runs that were made elsewhere into a store, from which `nasbench report` compares them.
+
+    FILE is a table (CSV, Parquet or JSON lines) with the columns method, benchmark, seed, evaluation and value, a table
+    of final results, or what another tool has written.
+    """
+    roles = {role: name for role, _, name in (text.partition("=") for text in columns)}
+    for note in import_runs(sources, store, Asked(columns=roles, **options), reader, command_line(context)):
+        say(note)
+    say(f"next: nasbench report {shlex.quote(str(store))}")
 
 
 @import_.command("columns", short_help="More metrics for an existing table, such as latencies.")

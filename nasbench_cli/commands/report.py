@@ -18,6 +18,8 @@ from nasbench.cli.engine.archives import embedded, opened_stores, with_own_basel
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.cli.engine.sources import current_sources
+from nasbench.cli.outside import Asked, as_stores
+from nasbench.cli.outside.rows import Sense
 from nasbench.results.scores import names as scores
 
 
@@ -105,21 +107,34 @@ from nasbench.results.scores import names as scores
     help="Set the runs beside those of an archive in the same settings: a file, or the name of one that "
     f"comes with nasbench ({', '.join(embedded())}); repeatable.",
 )
+@click.option(
+    "--direction",
+    "sense",
+    type=click.Choice(("minimise", "maximise")),
+    help="Of a file of runs that were made elsewhere: whether less or more of its value is better.",
+)
 @takes_data_dir
 @click.pass_context
-def report(context: click.Context, /, out: Path, as_json: bool, **options: Any) -> None:
-    """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
+def report(context: click.Context, /, out: Path, as_json: bool, sense: Sense | None, **options: Any) -> None:
+    """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR.
+
+    In place of a STORE, a table of runs that were made elsewhere, or what another tool has written: `nasbench import
+    runs` says more.
+    """
     from nasbench.results.report.report import write  # draws plots: heavy
 
     stores, against = options.pop("stores"), options.pop("against")
     request = replace(asked_report(out, **options), command=command_line(context))
-    opened = opened_stores(stores, against)
-    try:
-        written = write(opened, with_own_baseline(request, opened), is_current, current_sources())
-        say(written.verdict.as_json().rstrip() if as_json else written.styled)
-    finally:
-        for store in opened:
-            say_notices(store)  # about files that were set aside, perhaps all of them
+    with as_stores(stores, Asked(sense), request.command) as (folders, notes):
+        for note in notes:
+            say(note, err=True)
+        opened = opened_stores(folders, against)
+        try:
+            written = write(opened, with_own_baseline(request, opened), is_current, current_sources())
+            say(written.verdict.as_json().rstrip() if as_json else written.styled)
+        finally:
+            for store in opened:
+                say_notices(store)  # about files that were set aside, perhaps all of them
     page = f"; open {out / 'index.html'}" if "html" in request.formats else ""
     say(f"{count(len(written.files), 'file')} in {out}{page}", err=as_json)
     if request.paper is not None:

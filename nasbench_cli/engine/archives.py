@@ -202,6 +202,8 @@ def recompute(archive: Archive, share: float, seed: int) -> Iterator[Recomputed]
 
 def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
     setup = fragment.setup
+    if setup.is_elsewhere:
+        return Recomputed(setup, seed, None, "it was made elsewhere: nobody can compute it again here")
     try:
         if BenchmarkSpec.parse(setup.bench).file:
             raise UsageError("its data are a file, and an archive does not choose which files are opened")

@@ -114,11 +114,19 @@ def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreEr
     return StoreError(f"{store.folder} has no runs of the {kind} {value!r}{meant}; allowed: {'; '.join(allowed)}")
 
 
+def _origin(fragment: Fragment, record: RunRecord) -> str:
+    """When, where and with what a run was computed, as a sentence."""
+    facts = fragment.provenance
+    if fragment.setup.is_elsewhere:
+        return f"Made elsewhere: {facts.get('origin', 'unknown')}; imported {record.began}."
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    return f"Computed {record.began} to {record.ended} with {versions}; commit {facts['commit'] or 'unknown'}."
+
+
 def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     setup, setting = fragment.setup, fragment.setup.setting
     rows = evaluations((fragment, record))
     parameters = ", ".join(f"{name}={value}" for name, value in setup.parameters)
-    versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
     is_partial = isinstance(fragment, MemoryFragment)
     in_parts = setup.evals is not None and record.rows > setup.evals and rows["level"].nunique() > 1
     whole = ", counted in whole trainings" if in_parts else ""
@@ -126,10 +134,7 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         f"{setup.title}, seed {record.seed} (run {setup.run_id(record.seed)})" + " (partial)" * is_partial,
         f"Budget: {setup.protocol}{whole}. "
         f"Method: version {setup.method_version}{f', {parameters}' if parameters else ''}.",
-        f"Under way: {count(record.evaluations, 'evaluation')} so far."
-        if is_partial
-        else f"Computed {record.began} to {record.ended} with {versions}; "
-        f"commit {fragment.provenance['commit'] or 'unknown'}.",
+        f"Under way: {count(record.evaluations, 'evaluation')} so far." if is_partial else _origin(fragment, record),
     ]
     parts = ["\n".join(head), *(_front if setup.objectives else _outcome)(fragment, rows, record)]
     incumbent, feasible, level = (rows[name].to_numpy() for name in ("incumbent", "feasible", "level"))

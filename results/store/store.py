@@ -180,7 +180,7 @@ class Store:
         """Sets aside runs of these setups that were made with other data or rules, or another version of the method."""
         current = {setup.key: setup.id for setup in setups}
         for f in self.fragments():
-            if current.get(f.setup.key, f.setup.id) != f.setup.id:
+            if not f.setup.is_elsewhere and current.get(f.setup.key, f.setup.id) != f.setup.id:
                 self.set_aside(f.path, "stale: made with other data or rules, or another version of the method")
                 with self._writing():
                     self._set_logs_aside(f.setup, f.seeds)

@@ -21,6 +21,9 @@ SCHEMA_VERSION = 5
 is read."""
 
 
+ELSEWHERE = "elsewhere"
+"""`Setup.data` of runs that were made elsewhere (`nasbench import runs`): what they ran on is not here."""
+
 HYPERVOLUME = "hypervolume"
 """The metric that the harness adds to runs with several objectives: the share of the attainable hypervolume that the
 run's evaluations dominate, this row included, by the table's means. NaN before the first evaluation that is feasible by
@@ -213,6 +216,11 @@ class Setup:
     """Whether live configurations are trained that violate a constraint known before training."""
     objectives: tuple[str, ...] = ()
     """Names of the metrics to optimise, if there are several; empty for the benchmark's own objective."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its runs were made elsewhere: nobody can compute them again here."""
+        return self.data == ELSEWHERE
 
     @property
     def title(self) -> str:

@@ -39,6 +39,8 @@ def tests(subject: Subject) -> str:
 
 def repeatable(subject: Subject) -> str:
     """Whether the same commands give the same bits, and where."""
+    if origins := sorted({str(f.provenance.get("origin", "")) for _, f in subject.fragments if f.setup.is_elsewhere}):
+        return f"Made elsewhere, so that nobody can compute it again here: {listed(origins)}."
     if any(f.setup.charge_thinking or f.provenance.get("repeatable") == "" for _, f in subject.fragments):
         return "Not repeatable bit for bit: clocks hold measured times."
     methods: dict[str, set[str]] = {}

@@ -1,0 +1,172 @@
+"""Tables of runs: a row an evaluation, a row a run, or a row a benchmark with a column a method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+
+from nasbench.base.errors import UsageError, unknown
+from nasbench.base.numbers import count, listed
+from nasbench.benchmarks.tabular.direction import is_score, sense_of, strange_words
+from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Sense, Shape
+
+_NAMES = {
+    "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",
+    "benchmark": "bench(?:mark)?s?|tasks?|problems?|instances?|functions?(?:_?name)?|data_?sets?|scenarios?"
+    "|env(?:ironment)?s?",
+    "constraint": "constraints?",
+    "space": "(?:search_?)?space|family",
+    "seed": "seeds?|random_?(?:seed|state)|rep(?:eat|etition|lication|licate)?s?|runs?|run_?id|trial_?seed|fold",
+    "evaluation": "(?:n_?)?eval(?:uation)?s?(?:_?(?:number|count))?|steps?|iter(?:ation)?s?|(?:n_?)?trials?"
+    "(?:_?(?:number|id))?|number|fes?|fevals|generations?|t",
+    "seconds": "seconds|secs?|time|times|elapsed|runtime|wall_?(?:clock|time)?_?(?:time|s)?|st_tuner_time|finished",
+    "feasible": "(?:is_)?feasible",
+    "status": "status|state",
+    "configuration": "config(?:uration)?s?|params|hyper_?parameters",
+    "test": "test(?:_?(?:value|score|error|loss|acc(?:uracy)?|performance))?",
+    "cost": "costs?",
+}
+"""Patterns of the names of columns by their roles; the value is the number that is left, or has a name for a score."""
+_VALUE = re.compile(
+    "values?|objectives?|results?|performance|y|f|fx|fitness|best(?:_?(?:so_?far|value|y))?|regret|incumbent"
+)
+_BEST = re.compile("best|so_?far|incumbent|running")
+_FINISHED = re.compile("ok|complete[d]?|success(?:ful)?|succeeded|finished|done|terminated", re.IGNORECASE)
+_LEAST = 10
+"""Rows of a run from which values that never get worse are taken for the best so far."""
+
+
+def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
+    """The rows of a table.
+
+    Args:
+        title: what a table without a column for benchmarks is of.
+
+    Raises UsageError for a table that is none of runs, or may be read in two ways.
+    """
+    frame = frame.rename(columns=str)
+    names = _header(frame)
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"two columns are called {twice[0]}: rename one")
+    if not len(frame):
+        raise UsageError("the table has no rows")
+    roles = _roles(frame, asked)
+    if "method" not in roles:
+        return _wide(frame, roles, asked)
+    value = roles.get("value") or _value(frame, roles)
+    kept = {role: column for role, column in roles.items() if role != "value"}
+    rows = frame[list(kept.values())].set_axis(list(kept), axis=1)
+    rows = rows.assign(value=_numbers(frame[value], value))
+    for role in ("seconds", "test", "cost"):
+        if role in rows:
+            rows[role] = _numbers(rows[role], roles[role])
+    if "benchmark" not in rows:
+        rows["benchmark"] = title
+    others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
+    notes = [f"the value is {value}"] + [f"taken for {others}"] * bool(others)
+    return Rows(rows, value, _shape(rows, roles, value, asked), _sense(value), "", "; ".join(notes))
+
+
+def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:
+    """Role → column. Raises UsageError if two columns may have a role, or a named one is not there."""
+    for role, column in asked.columns.items():
+        if role not in (*MARKS, SPACE, *FACTS):
+            raise unknown("role of a column", role, (*MARKS, SPACE, *FACTS))
+        if column not in frame:
+            raise unknown("column", column, _header(frame))
+    roles, taken = dict(asked.columns), set(asked.columns.values())
+    for role, pattern in _NAMES.items():
+        found = [c for c in _header(frame) if c not in taken and re.fullmatch(pattern, _plain(c))]
+        exact = [c for c in found if _plain(c) == role]
+        if role in roles or not found:
+            continue
+        if len(found) > 1 and not exact:
+            raise UsageError(
+                f"{listed(found, 'or')} may be the {role}: --column {role}={found[0]} says which, or leave one out"
+            )
+        roles[role] = (exact or found)[0]
+    return roles
+
+
+def _header(frame: pd.DataFrame) -> list[str]:
+    return list(map(str, frame.columns))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).strip("_").lower()
+
+
+def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
+    """The column of the value. Raises UsageError if there is none, or several may be."""
+    rest = [c for c in _header(frame) if c not in roles.values() and pd.api.types.is_numeric_dtype(frame[c])]
+    named = [c for c in rest if _VALUE.fullmatch(_plain(c))] or [c for c in rest if is_score(c)]
+    found = named or (rest if len(rest) == 1 else [])
+    if len(found) == 1:
+        return str(found[0])
+    if found:
+        raise UsageError(f"{listed(found, 'or')} may be the value: --column value={found[0]} says which")
+    columns = ", ".join(_header(frame))
+    raise UsageError(f"no column is the value that was reached: --column value=NAME names it; there are {columns}")
+
+
+def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Asked) -> Shape:
+    """What a row is. Raises UsageError where the best so far cannot be told from what was observed."""
+    if asked.shape:
+        return asked.shape
+    if not {"evaluation", "seconds"} & set(roles):
+        return "final"
+    marks = [mark for mark in MARKS if mark in rows]
+    sizes = rows.groupby(marks, sort=False, dropna=False).size()
+    if sizes.max() == 1:
+        return "final"
+    if _BEST.search(_plain(value)):
+        return "best"
+    order = "evaluation" if "evaluation" in rows else "seconds"
+    steps = rows.sort_values(order, kind="stable").groupby(marks, sort=False, dropna=False)["value"].diff().dropna()
+    if sizes.max() >= _LEAST and len(steps) and ((steps <= 0).all() or (steps >= 0).all()):
+        raise UsageError(
+            f"{value} never gets worse in any run, as the best value so far does: --shape best says that it is, "
+            "--shape trajectory that each row has what its evaluation gave"
+        )
+    return "trajectory"
+
+
+def _sense(name: str) -> Sense | None:
+    """What the name of a value says by itself."""
+    return None if strange_words(name) else sense_of(name)
+
+
+def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
+    """A table with a column for each method, as papers print it: a row for each benchmark, perhaps for each seed."""
+    texts = [c for c in _header(frame) if not pd.api.types.is_numeric_dtype(frame[c])]
+    marks = {role: column for role, column in roles.items() if role in (*MARKS, SPACE)}
+    if "benchmark" not in marks and len(texts) == 1:
+        marks["benchmark"] = texts[0]
+    methods = [c for c in _header(frame) if c not in marks.values() and pd.api.types.is_numeric_dtype(frame[c])]
+    others = [c for c in _header(frame) if c not in marks.values() and c not in methods]
+    scores = [c for c in methods if is_score(c) or _VALUE.fullmatch(_plain(c)) or c in roles.values()]
+    if "benchmark" not in marks or len(methods) < 2 or others or scores or asked.shape not in (None, "final"):
+        raise UsageError(
+            "no column is the method: --column method=NAME names it; a table with a row for each benchmark has a "
+            f"column benchmark, perhaps seed, and a column for each method; the columns are {', '.join(_header(frame))}"
+        )
+    kept = frame[[*marks.values(), *methods]].rename(columns={column: role for role, column in marks.items()})
+    rows = kept.melt([*marks], methods, "method", "value").dropna(subset=["value"])
+    said = f"each column is a method: {count(len(methods), 'method')} in {count(len(frame), 'row')}"
+    return Rows(rows, "result", "final", None, "", said)
+
+
+def _numbers(column: pd.Series[float], name: str) -> pd.Series[float]:
+    numbers = pd.to_numeric(column, errors="coerce")
+    bad = numbers.isna() & column.notna()
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        raise UsageError(f"{name} is {column.iloc[row]!r} in row {row + 1}: not a number")
+    return numbers.astype(float)
+
+
+def is_finished(status: str) -> bool:
+    """Whether a word for the end of an evaluation says that it has a value."""
+    return bool(_FINISHED.fullmatch(status.strip()))
