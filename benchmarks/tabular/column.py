@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.tabular.direction import Sense
+from nasbench.benchmarks.tabular.direction import Sense, matches
 from nasbench.benchmarks.tabular.exports import Export
-from nasbench.benchmarks.tabular.meaning import Meaning, is_spread_of_another, meaning_of
+from nasbench.benchmarks.tabular.meaning import Meaning, is_spread_of_another, meaning_of, names_a_measure
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
+FEW = 20
+"""Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
 _NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)(0|[1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
+_EPOCHS = re.compile(r"\d*(?:ep|epochs?|(?:time)?steps?|iter(?:s|ations?)?)\d*")
 _CUT = re.compile(r"(ndcg|recall|precision|hits?|map|mrr|top|bleu|rouge|cifar)\W*[\d,.:]+$|\d[.:]\d+$", re.IGNORECASE)
 """Ends of names whose number is no epoch: a rank at which lists are cut (`ndcg@10`), a threshold, a data set."""
 _BITS = {2, 4, 8, 16, 32, 64}
@@ -48,6 +51,11 @@ class Column:
     def distinct(self) -> int:
         return int(self.values.nunique())
 
+    @property
+    def has_few(self) -> bool:
+        """Whether it has as few values as a choice: so that rows share them."""
+        return self.distinct <= min(FEW, len(self.values) // 2)
+
     @cached_property
     def missing(self) -> int:
         return int(self.values.isna().sum())
@@ -65,9 +73,7 @@ class Column:
 
 def gathered(frame: pd.DataFrame, export: Export) -> list[Column]:
     """The columns in the order of the file; the columns of one quantity at several epochs become one."""
-    columns = {
-        name: Column(name, frame[name], _meaning(export, name, frame), export.sense_of(name)) for name in frame.columns
-    }
+    columns = {name: _column(export, name, frame) for name in frame.columns}
     groups: dict[str, dict[int, str]] = {}
     for name, column in columns.items():
         parsed = numbered(name) if column.is_number and column.meaning != "record" else None
@@ -78,7 +84,7 @@ def gathered(frame: pd.DataFrame, export: Export) -> list[Column]:
     along = {pattern: group for pattern, group in along.items() if tuple(group) == common[0][0]}
     for pattern, group in along.items():
         names = list(group.values())
-        doubt = "" if re.search("ep|step", pattern.replace(PLACE, "")) else "or does it number folds or repetitions?"
+        doubt = "" if matches(pattern.replace(PLACE, ""), _EPOCHS) else "or does it number folds or repetitions?"
         last = replace(columns[names[-1]], name=pattern, epochs=tuple(group), first=frame[names[0]], doubt=doubt)
         columns = {name: last if name == names[0] else c for name, c in columns.items() if name not in names[1:]}
     return list(columns.values())
@@ -91,10 +97,19 @@ def numbered(name: str) -> tuple[str, int] | None:
     places = list(_NUMBERED.finditer(name))
     if not places or not (places[-1][1] or places[-1][3] or places[-1].end() == len(name)):
         return None
-    if not (places[-1][1] or places[-1][3] or re.search("ep|step|iter", name.lower())) and _CUT.search(name):
+    if not (places[-1][1] or places[-1][3] or matches(name, _EPOCHS)) and _CUT.search(name):
         return None
     start, end = places[-1].span(2)
     return f"{name[:start]}{PLACE}{name[end:]}", int(places[-1][2])
+
+
+def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
+    """A column; of numbers that most rows share with no other, a name that says a choice and a measure says nothing."""
+    column = Column(name, frame[name], _meaning(export, name, frame), export.sense_of(name))
+    is_plain = column.meaning != "choice" or export.is_choice(name) or not names_a_measure(name)
+    if is_plain or column.has_few or not column.is_number:
+        return column
+    return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
 
 
 def _meaning(export: Export, name: str, frame: pd.DataFrame) -> Meaning | None:

@@ -20,7 +20,7 @@ _SHARES = (
 )
 _HIGHER = re.compile(
     rf"{_SHARES}|scores?|rewards?|returns?|r2|kappa|mcc|fitness|throughput|fps|likelihood|loglikelihood|elbo|utility"
-    "|profit|correlation|corr|spearman|pearson|explained|rsq|rsquared"
+    "|profit|correlation|corr|spearman|pearson|kendall|explained|rsq|rsquared"
 )
 _LOWER = re.compile(
     rf"{_ON}err(?:ors?)?\d*|{_ON}loss(?:es)?|n?r?mse|rms?s?le|mae|s?mape|nll|entropy|perplexity|ppl|wer|cer|brier"
@@ -40,11 +40,11 @@ _TURNED = re.compile(
 )
 """Words that may turn a quantity into its opposite, as in `inv_auc`, `error_free_rate` and `jaccard_distance`."""
 _QUALIFIERS = re.compile(
-    r"val|valid|validation|dev|eval|test|train|training|fit|cv|oof|metrics?|objective|value|mean|avg|average|median|max|min"
+    r"val|valid|validation|dev|eval|test|train|training|fit|cv|oof|metrics?|hparam|objective|value|mean|avg|average|median|max|min"
     r"|best|final|last|total|sum|macro|micro|weighted|balanced|at|of|in|the|on|and|k|\d+\w?|epochs?|\d*ep|pct|percent|root|squared?"
     r"|absolute|log|cross|logistic|categorical|binary|sparse|hinge|huber|classification|regression|prediction|model|word"
-    r"|character|bits?|area|under|curve|roc|pr|ovr|ovo|top|rates?|r|wall|clock|cpu|gpu|elapsed|per|steps?|ms|s|h|m|f|u"
-    r"|explained|variance|episodes?|ep|rew|inference|forward|batch|image|sample|iteration|it|search|run|trial|device"
+    r"|character|bits?|area|under|curve|roc|pr|ovr|ovo|top\d*|rates?|r|wall|clock|cpu|gpu|elapsed|per|steps?|ms|s|h|m|f|u"
+    r"|variance|episodes?|ep|rew|inference|forward|batch|image|sample|iteration|it|search|run|trial|device"
     "|sens|spec|classif|regr|rollout|learners"
 )
 """Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""
@@ -107,16 +107,22 @@ def sense_of(name: str) -> Sense | None:
 
 
 def strange_words(name: str) -> str:
-    """The words of a name that may change what its known words say, as those of `survival_time`; empty if none may."""
+    """The words of a name that may change what its known words say, as those of `survival_time`; empty if none may.
+
+    A word that rises or lessens may change what one that falls says: `Profit/Loss`, `error_reduction`.
+    """
     if is_rate(name):
         return ""
-    known = [_HIGHER, _LOWER, _FEES, _NEGATED, _LESSENED, _QUALIFIERS]
-
-    def is_known(word: str) -> bool:
-        return any(pattern.fullmatch(word) for pattern in known)
-
     words = words_of(_LIKELIHOOD.sub("nll", name))
-    return ", ".join(whole for whole, *pieces in words if not (is_known(whole) or all(map(is_known, pieces))))
+
+    def beside(*known: re.Pattern[str]) -> str:
+        def is_known(word: str) -> bool:
+            return any(pattern.fullmatch(word) for pattern in (*known, _LOWER, _FEES, _NEGATED, _QUALIFIERS))
+
+        return ", ".join(whole for whole, *pieces in words if not (is_known(whole) or all(map(is_known, pieces))))
+
+    says_less = _places(words, _LOWER) or _places(words, _FEES)
+    return beside(_HIGHER, _LESSENED) or (beside(_QUALITY) if says_less else "")
 
 
 def rises(name: str) -> bool:

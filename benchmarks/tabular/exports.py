@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from nasbench.benchmarks.tabular.direction import Sense, sense_of
 from nasbench.benchmarks.tabular.meaning import MEASURED, Meaning, meaning_of
 
-_PREFIX = re.compile(r"(?:params?|parameters?|hp|hparams?|hyper_?param(?:eter)?s?)[_./]|config[./]", re.IGNORECASE)
+_PREFIX = re.compile(
+    r"(?:params?|parameters?|hp(?!_metric$)|hparams|hparam(?!/)|hyper_?param(?:eter)?s?)[_./]|config[./]", re.IGNORECASE
+)
 """What stands before the names of hyper-parameters in the files of several tools."""
+_MEASURED = re.compile("hparam/.+|hp_metric")
+"""Names that PyTorch and Lightning give to measurements beside hyper-parameters."""
 _AMOUNT = re.compile("counts?|numbers?|num|total|sizes?|m|mb|k|kb|b|mil|millions?|bytes|trainable", re.IGNORECASE)
 """First words after `params_` that make the name a network's size: of `params_M`."""
 
@@ -31,7 +35,7 @@ class Export:
     measures: str = "(?!)"
     """Pattern of names that are measurements, whatever their words say."""
     rising: str = "(?!)"
-    """Pattern of names of which the tool maximises all whose words say no direction."""
+    """Pattern of names that the tool maximises, whatever their words say."""
 
     def wrote(self, header: Sequence[str]) -> bool:
         """Whether a header is of this tool."""
@@ -46,8 +50,8 @@ class Export:
         return "score" if re.fullmatch(self.measures, name) and by_words not in MEASURED else by_words
 
     def sense_of(self, name: str) -> Sense | None:
-        """Whether more or less of a column is better: by the words in its name, or else by the tool's rule."""
-        return sense_of(name) or ("maximise" if re.fullmatch(self.rising, name) else None)
+        """Whether more or less of a column is better: by the tool's rule, or else by the words in its name."""
+        return "maximise" if re.fullmatch(self.rising, name) else sense_of(name)
 
     def knows(self, name: str) -> bool:
         """Whether the tool itself has named a column."""
@@ -71,7 +75,7 @@ TOOLS = (
             (r"split\d+_.+|params|iter|n_resources", "record"),
         ),
         objective="mean_test_.+",
-        rising="mean_(test|train)_score",
+        rising="mean_(test|train)_.+",
     ),
     Export(
         "Optuna",  # Study.trials_dataframe
@@ -193,6 +197,9 @@ def _plain(header: Sequence[str]) -> Export:
     chosen = prefixed if len(sized) < len(prefixed) else []
     meanings: list[tuple[str, Meaning]] = [(re.escape(name), "choice") for name in chosen]
     meanings += [(re.escape(name), "size") for name in sized if name not in chosen]
+    meanings += [
+        (re.escape(name), "score") for name in header if _MEASURED.fullmatch(name) and meaning_of(name) is None
+    ]
     if "cost" in header and _lacks_a_score(header):
         meanings.append(("cost", "score"))
     return Export("", (), tuple(meanings), "", len(chosen) > 1)

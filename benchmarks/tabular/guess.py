@@ -15,8 +15,9 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
-from nasbench.benchmarks.tabular.column import Column, gathered
+from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import (
+    falls,
     is_reversed,
     is_score,
     looks_like_accuracy,
@@ -28,7 +29,7 @@ from nasbench.benchmarks.tabular.direction import (
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import split_of
-from nasbench.benchmarks.tabular.roles import CELL, FEW, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
+from nasbench.benchmarks.tabular.roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -126,8 +127,7 @@ def _top(
     yield "name", _slug(stem_of(data)), "what --bench calls it"
     times = [column for column in roles.metrics if column.meaning == "seconds"]
     if times:
-        is_few = times[0].distinct <= FEW and times[0].distinct * 2 <= len(times[0].values)
-        strange = strange_words(times[0].name)
+        is_few, strange = times[0].has_few, strange_words(times[0].name)
         if not strange and (is_few or matches(times[0].name, re.compile("costs?"))):
             strange = f"{times[0].distinct} values" if is_few else times[0].name
         others = (
@@ -206,8 +206,8 @@ def _seen(column: Column, values: list[Any]) -> str:
         doubt = "a text of its own in every row: does it name the rows?"
     if not doubt and len(values) > FEW and not column.is_number:
         doubt = "[extract] makes columns of a text's parts"
-    few = min(FEW, len(column.values) // 2) if column.is_number else FEW
-    if not doubt and len(values) > few and column.meaning is None:
+    is_many = not column.has_few if column.is_number else len(values) > FEW
+    if not doubt and is_many and column.meaning is None:
         doubt = "or is it a measurement?"
     if not doubt and column.meaning is None and len(values) > 2 and _are_counted(values):
         doubt = "or does it number repetitions?"
@@ -316,6 +316,8 @@ def _direction(column: Column, why: str, values: Array, is_objective: bool) -> l
         return [("direction", "?", f"? {contradiction}: minimise or maximise; import waits for it")]
     if why and column.sense == "maximise" and scale and not is_reversed(column.name):
         return [("complement_of", scale, said(f"more is better, by its name: {scale} - value is minimised"))]
+    if column.sense == "maximise" and falls(column.name):
+        return [("direction", "maximise", "? more is better for the tool that wrote it, and less by its name")]
     if column.sense == "maximise":
         remark = "more is better, by its name" + ("; its negative is minimised" if is_objective else "")
         return [("direction", "maximise", said(remark))]

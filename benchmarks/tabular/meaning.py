@@ -100,6 +100,11 @@ def is_label(name: str) -> bool:
     return name.lower() in _WHOLE or matches(name, re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|pid"))
 
 
+def may_count_epochs(name: str) -> bool:
+    """Whether a name says an amount that a person chooses or that grows within a training: `env_steps`."""
+    return matches(name, re.compile("steps|budget")) and not matches(name, _WORDS["choice"])
+
+
 def is_spread_of_another(name: str, header: Container[str]) -> bool:
     """Whether a column is the bar around the score in another one, as `accuracy_err` is beside `accuracy`."""
     parts = _MEASURE_AND_BAR.fullmatch(name)
@@ -110,7 +115,12 @@ def _by_words(name: str) -> Meaning | None:
     for meaning, words in _WORDS.items():
         if matches(name, words):
             return meaning
-    return "score" if is_score(name) or split_of(name) else None
+    return "score" if names_a_measure(name) else None
+
+
+def names_a_measure(name: str) -> bool:
+    """Whether a name contains a word for a quality or for a split of the data."""
+    return is_score(name) or split_of(name) is not None
 
 
 def split_of(name: str) -> str | None:

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.tabular.column import Column
+from nasbench.benchmarks.tabular.column import FEW, Column
 from nasbench.benchmarks.tabular.direction import is_score
 from nasbench.benchmarks.tabular.exports import Export
-from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, split_of
+from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, may_count_epochs, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 from nasbench.benchmarks.tabular.trainings import changes, counts_epochs, follows
 
-FEW = 20
-"""Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
 _NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
@@ -28,6 +26,7 @@ _BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
 """Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
 _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
 """Values of a column of outcomes for a training that ended as usual."""
+_COUNTS_EPOCHS = "or does it count the epochs of a training?"
 _REASONS = {
     "identity": "names a row or a configuration",
     "outcome": "says how a training ended, which nobody chooses",
@@ -84,9 +83,12 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
         elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
             roles.cell = column
         elif column.meaning in MEASURED and column.is_number:
-            is_split_alone = column.meaning == "score" and not is_score(column.name) and not export.knows(column.name)
-            asked = "its name says a split, and no score: or is it a hyper-parameter?"
-            roles.metrics.append(replace(column, doubt=asked) if is_split_alone and not column.doubt else column)
+            asked = column.doubt
+            if column.meaning == "score" and not is_score(column.name) and not export.knows(column.name):
+                asked = asked or "its name says a split, and no score: or is it a hyper-parameter?"
+            elif _may_be_chosen(column, columns, export):
+                asked = asked or f"{column.distinct} values, before the score: or is it a hyper-parameter?"
+            roles.metrics.append(replace(column, doubt=asked))
         else:
             rest.append(column)
     rest = _without_epochs(roles, rest, export)
@@ -94,6 +96,8 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
         rest = _without_others(roles, rest, export)
     places = {column.name: place for place, column in enumerate(columns)}
     _choose(roles, rest, places, export)
+    if roles.epoch is None:
+        roles.choices = [_asked_for_epochs(column, roles, export) for column in roles.choices]
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
     if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
@@ -149,13 +153,22 @@ def _useless(column: Column, export: Export) -> str:
 
 
 def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) -> bool:
-    """Whether a column that its name leaves out may be chosen: numbers that stand before the first score."""
-    if column.meaning not in ("identity", "rank", "spread") or export.knows(column.name) or not column.is_number:
+    """Whether a column that its name leaves out, or takes for a resource, may be chosen.
+
+    It holds numbers and stands before the first score; those of a resource are whole and few: a `memory` of 10000.
+    """
+    if column.meaning not in ("identity", "rank", "spread", "resource") or export.knows(column.name):
+        return False
+    if not column.is_number or column.distinct < 2:
+        return False
+    if column.meaning == "identity" and (is_label(column.name) or column.distinct == len(column.values)):
+        return False
+    if column.meaning == "resource" and (export.is_prefixed or not column.has_few):
+        return False
+    if column.meaning == "resource" and (column.numbers != np.floor(column.numbers)).any():
         return False
     first = next((place for place, other in enumerate(columns) if other.meaning == "score"), len(columns))
-    is_before = any(column is other for other in columns[:first])
-    is_number_of_row = column.meaning == "identity" and (is_label(column.name) or column.distinct == len(column.values))
-    return is_before and column.distinct > 1 and not is_number_of_row
+    return any(column is other for other in columns[:first])
 
 
 def _text_for_numbers(column: Column) -> str:
@@ -201,8 +214,7 @@ def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list
         fixed = [column for column in named if export.is_prefixed or export.knows(column.name)]
         roles.left_out += [(column.name, "says how long each configuration was trained") for column in fixed]
         roles.doubts |= {c.name: "not all alike: are these scores comparable?" for c in fixed if c.distinct > 1}
-        doubt = "or does it count the epochs of a training?"
-        return [replace(c, doubt=doubt) if c in named else c for c in columns if c not in fixed]
+        return [replace(c, doubt=_COUNTS_EPOCHS) if c in named else c for c in columns if c not in fixed]
     if roles.epoch is None:
         return columns
     rest, epochs = [], roles.epoch.numbers
@@ -240,7 +252,7 @@ def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export:
     for column in columns:
         why, is_behind = _unfit(column), places[column.name] > first and not export.is_choice(column.name)
         is_unknown = is_behind and column.meaning is None
-        if is_unknown and some_lead and column.is_number and column.distinct > min(FEW, len(column.values) // 2):
+        if is_unknown and some_lead and column.is_number and not column.has_few:
             doubt = "no known name; it stands behind a measurement: or is it a hyper-parameter?"
             roles.metrics.append(replace(column, doubt=doubt))
         elif why:
@@ -249,6 +261,14 @@ def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export:
             roles.choices.append(replace(column, doubt="it stands behind a measurement: or is it one?"))
         else:
             roles.choices.append(column)
+
+
+def _asked_for_epochs(column: Column, roles: Roles, export: Export) -> Column:
+    """A hyper-parameter, in doubt if configurations that differ in nothing else have several of its steps."""
+    if column.doubt or export.is_choice(column.name) or not may_count_epochs(column.name):
+        return column
+    others = [other for other in (*roles.choices, roles.repetition) if other and other is not column]
+    return replace(column, doubt=_COUNTS_EPOCHS) if counts_epochs(column, others) else column
 
 
 def _has_many_numbers(column: Column) -> bool:

@@ -169,6 +169,16 @@ def test_of_scikit_learns_columns_means_count_and_folds_ranks_and_spreads_do_not
     assert "direction" not in metrics["mean_score_time"]  # a time: less is better
 
 
+@pytest.mark.parametrize("scorer", ["fit_cost", "cost", "time", "inv_gain"])
+def test_scikit_learn_maximises_each_test_score_whatever_its_words_say(scorer: str, tmp_path: Path) -> None:
+    frame = rows_of(SKLEARN.replace("_test_score", f"_test_{scorer}"))
+    first, _, facts = guessed(frame.assign(**{f"mean_test_{scorer}": -9 * np.arange(12)}), tmp_path)
+    assert (first["column"], first["direction"]) == (f"mean_test_{scorer}", "maximise")
+    assert facts["cost"] == "mean_fit_time"
+    asked = "? more is better for the tool that wrote it, and less by its name"
+    assert (asked in guess(tmp_path / "export.csv").text) == (scorer != "inv_gain")
+
+
 def test_the_direction_of_an_optuna_study_is_left_to_the_person(tmp_path: Path) -> None:
     first, _, _ = guessed(rows_of(OPTUNA), tmp_path)
     assert first["direction"] == "?"
@@ -196,6 +206,15 @@ def test_where_several_columns_have_a_prefix_no_other_is_a_hyperparameter(prefix
     assert (first["column"], hyperparameters) == ("val_loss", {f"{prefix}n_trees", f"{prefix}depth"})
     assert text.count("has no prefix, as the hyper-parameters of this file have") == 2  # lr, kind
     assert "? no known name, and no prefix of a hyper-parameter: what is it?" in text
+
+
+@pytest.mark.parametrize("name", ["hparam/accuracy", "hparam/thing", "hp_metric"])
+def test_a_measurement_that_pytorch_or_lightning_notes_is_no_hyperparameter(name: str, tmp_path: Path) -> None:
+    for prefix in ("", "hp_"):
+        frame = pd.DataFrame({f"{prefix}lr": [1, 2, 1, 2], f"{prefix}units": [1, 1, 2, 2], name: [0.5, 0.4, 0.1, 0.2]})
+        first, hyperparameters, _ = guessed(frame, tmp_path)
+        assert (first["column"], hyperparameters) == (name, {f"{prefix}lr", f"{prefix}units"})
+    assert "or does hparam change that" not in guess(tmp_path / "export.csv").text
 
 
 @pytest.mark.parametrize("name", ["params_M", "param_count", "params", "params_millions"])

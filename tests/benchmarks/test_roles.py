@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,84 @@ def test_an_unknown_name_behind_a_score_is_a_doubtful_measurement_where_hyperpar
 def test_of_several_unknown_measurements_the_last_is_the_objective(guessed: Guessed) -> None:
     frame = pd.DataFrame({"hp_lr": [1, 2, 1, 2], "hp_units": [1, 1, 2, 2], "this": [0.5, 0.4, 0.1, 0.2]})
     assert measured(guessed(frame.assign(that=[0.7, 0.1, 0.5, 0.6]))) == ["that", "this"]
+
+
+@pytest.mark.parametrize("name", ["val_dice_coef", "valid_l2", "kendall_tau", "rmse_norm", "test_c", "spearman_rho"])
+def test_a_name_of_a_measure_that_ends_as_a_hyperparameters_is_in_doubt_where_its_values_are_many(
+    name: str, guessed: Guessed
+) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch")
+    frame.insert(2, name, frame["val_loss"] ** 2)
+    asked = "? its name says a hyper-parameter and a measurement: which is it?"
+    assert asked[2:] in guessed(frame)
+    text = guessed(frame.drop(columns="val_loss"))
+    assert (chosen(text), measured(text)) == (["rate", "units"], [name])
+    assert asked in text
+    behind = guessed(frame[["rate", "units", "val_loss", name]])
+    assert measured(behind) == ["val_loss", name]
+    assert "# ? no known name; it stands behind a measurement" in behind
+
+
+def test_such_a_name_with_few_values_or_a_prefix_is_a_hyperparameter(guessed: Guessed) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch")
+    frame.insert(2, "entropy_coef", [0.1, 0.2, 0.3] * 2)
+    assert "which is it?" not in guessed(frame)
+    drawn = frame.assign(entropy_coef=frame["val_loss"] ** 2).rename(columns="params_{}".format)
+    text = guessed(drawn.rename(columns={"params_val_loss": "val_loss"}))
+    assert chosen(text) == ["params_rate", "params_units", "params_entropy_coef"]
+    assert "which is it?" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_asked"),
+    [
+        ("memory", [10000, 50000], True),
+        ("power", [10, 20], True),
+        ("memory", [512.25, 730.5], False),
+        ("memory", range(6), False),
+        ("params_memory", [10000, 50000], False),
+    ],
+)
+def test_a_resource_of_a_few_whole_numbers_before_the_score_may_be_chosen(
+    name: str, values: Sequence[float], is_asked: bool, guessed: Guessed
+) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch")
+    frame.insert(2, name, [values[row % len(values)] for row in range(6)])
+    asked = f"# ? {len(values)} values, before the score: or is it a hyper-parameter?"
+    assert (asked in guessed(frame)) == is_asked
+    assert asked not in guessed(frame[["rate", "units", "val_loss", name]])
+
+
+@pytest.mark.parametrize("name", ["env_steps", "train_steps", "n_steps", "max_budget"])
+def test_steps_of_which_each_configuration_has_several_are_never_chosen_without_a_doubt(
+    name: str, guessed: Guessed
+) -> None:
+    asked = "or does it count the epochs of a training?"
+    frame = trainings().rename(columns={"epoch": name})
+    assert asked in guessed(frame)
+    several = pd.concat([frame.assign(seed=seed) for seed in (0, 1)])
+    assert asked in guessed(several)
+    assert asked not in guessed(frame.rename(columns={name: "warmup_steps"}))
+    assert asked not in guessed(frame.rename(columns={name: f"params_{name}"}))
+    assert asked not in guessed(frame[frame.index % 7 == 0])  # one number of steps for each configuration
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_asked"),
+    [
+        ("acc_rep_{}", True),
+        ("acc_repeat_{}", True),
+        ("depth_err_{}", True),
+        ("acc_ep{}", False),
+        ("acc_step_{}", False),
+    ],
+)
+def test_numbers_in_names_count_epochs_where_a_whole_word_says_so(
+    pattern: str, is_asked: bool, guessed: Guessed
+) -> None:
+    frame = trainings().query("epoch == 5").drop(columns=["epoch", "val_loss"])
+    frame = frame.assign(**{pattern.format(number): frame["rate"] / number for number in (1, 2, 3)})
+    assert ("or does it number folds or repetitions?" in guessed(frame)) == is_asked
 
 
 def test_words_that_are_hyperparameters_elsewhere_are_taken_by_their_last_word(guessed: Guessed) -> None:
