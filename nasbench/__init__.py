@@ -18,7 +18,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     )
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
     from nasbench.cli.engine.executors import EXECUTORS, Executor
+    from nasbench.cli.outside import Asked
+    from nasbench.cli.outside.rows import Sense, Shape
     from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Observation, Problem
     from nasbench.results import Store, StoreError
     from nasbench.results.report.report import Report
@@ -72,6 +74,7 @@ __all__ = [
     "StoreError",
     "UsageError",
     "__version__",
+    "import_runs",
     "open_benchmark",
     "parse_constraints",
     "report",
@@ -211,7 +214,7 @@ def run(
 
 
 def report(
-    *stores: str | Path,
+    *stores: str | Path | pd.DataFrame,
     out: str | Path = "report",
     baseline: str | None = None,
     checkpoints: str | Sequence[int] | None = None,
@@ -230,6 +233,7 @@ def report(
     figure_width: str | None = None,
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
+    direction: str | None = None,
     partial: bool = False,
     full: bool = False,
     wilcoxon: bool = False,
@@ -248,7 +252,7 @@ def report(
         ['EA', 'random']
 
     Args:
-        stores: folders of stores.
+        stores: folders of stores; or runs that were made elsewhere, as files or frames (`import_runs`).
         out: the folder for the files.
         baseline: the method that the others are compared with; by default the suite's, or the first by expected rank.
         checkpoints: evaluations (seconds if the budget is in seconds) at which to compare, besides the end.
@@ -269,6 +273,8 @@ def report(
         figure_width: of the paper's figures, in in, cm, mm or pt; 3.3in, a column, if it is not given.
         ioh: a folder for the runs in the format of IOHanalyzer.
         optuna: a new file for the runs as studies of Optuna.
+        direction: of files and frames of runs that were made elsewhere: `minimise` or `maximise`, if their value's name
+            does not say it.
         partial: include runs that are under way, and compare all at the length of the shortest.
         full: show every part that the page has in the text, not the verdict alone.
         wilcoxon: show the Wilcoxon signed-rank tables in the text too.
@@ -285,6 +291,7 @@ def report(
     from nasbench.cli.engine.plan import is_current
     from nasbench.cli.engine.reporting import asked_report
     from nasbench.cli.engine.sources import current_sources
+    from nasbench.cli.outside import as_stores
     from nasbench.results.report.report import write
 
     request = asked_report(
@@ -310,13 +317,78 @@ def report(
         full=full,
         wilcoxon=wilcoxon,
     )
-    for store in stores:
-        _check_path(store)
-    opened = opened_stores(stores, several(against))
-    try:
-        return write(opened, with_own_baseline(request, opened), is_current, current_sources())
-    finally:
-        _warn(notice for store in opened for notice in store.notices)
+    with as_stores([_source(store) for store in stores], _asked(direction)) as (folders, _):
+        opened = opened_stores(folders, several(against))
+        try:
+            return write(opened, with_own_baseline(request, opened), is_current, current_sources())
+        finally:
+            _warn(notice for store in opened for notice in store.notices)
+
+
+def import_runs(
+    *sources: str | Path | pd.DataFrame,
+    store: str | Path,
+    direction: str | None = None,
+    shape: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    budget: int | None = None,
+    seconds: float | None = None,
+    reader: str = "",
+) -> list[str]:
+    """Puts runs that were made elsewhere into a store, and returns what was taken for what (docs/elsewhere.md).
+
+    Example::
+
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> rows = [("mine", "adult", s, n, 1 / (n + s)) for s in range(5) for n in range(1, 4)]
+        >>> frame = pd.DataFrame(rows, columns=["method", "benchmark", "seed", "evaluation", "error"])
+        >>> import_runs(frame, store=f"{tempfile.mkdtemp()}/store", shape="trajectory")[-1]
+        '5 runs of 1 method on 1 benchmark; error is minimised; 3 evaluations'
+
+    Args:
+        sources: tables (files or frames) or what other tools have written (files or folders).
+        store: the folder of the store.
+        direction: whether less or more of the value is better, `minimise` or `maximise`; by default what a file or the
+            name of the value says.
+        shape: what a row of a table is: an evaluation (`trajectory`), the best value so far (`best`), or the end of a
+            run (`final`); by default what its columns say.
+        columns: role (method, benchmark, constraint, space, seed, evaluation, seconds, value, feasible, status,
+            configuration, test, cost) → column, where names do not say it.
+        budget: evaluations at which longer runs are cut.
+        seconds: seconds at which runs are cut and compared, in place of evaluations.
+        reader: name of the reader of files; by default the one that knows them.
+
+    Raises UsageError for what cannot be read, or may be read in two ways; nothing is stored then.
+    """
+    from nasbench.cli.outside import import_runs as taken
+
+    _check_path(store)
+    asked = _asked(direction, shape, dict(columns or {}), budget, seconds)
+    return taken([_source(source) for source in sources], Path(store), asked, reader, "nasbench.import_runs(…)")
+
+
+def _asked(direction: str | None, shape: str | None = None, *rest: Any) -> Asked:
+    """What a caller says of runs that were made elsewhere. Raises UsageError for another word."""
+    from nasbench.base.errors import check_choice
+    from nasbench.cli.outside import Asked
+    from nasbench.cli.outside.rows import SENSES, SHAPES
+
+    if direction is not None:
+        check_choice("direction", direction, SENSES)
+    if shape is not None:
+        check_choice("shape", shape, SHAPES)
+    return Asked(cast("Sense | None", direction), cast("Shape | None", shape), *rest)
+
+
+def _source(source: object) -> Path | pd.DataFrame:
+    """A frame, or the path of a file or folder. Raises UsageError for anything else."""
+    import pandas as pd
+
+    if isinstance(source, pd.DataFrame):
+        return source
+    _check_path(source)
+    return Path(cast("str | Path", source))
 
 
 def _with_best(fragment: Fragment) -> pd.DataFrame:

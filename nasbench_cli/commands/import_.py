@@ -29,7 +29,7 @@ from nasbench.cli.commands.options import command_line
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.commands.saving import save_columns, save_table
 from nasbench.cli.outside import Asked, import_runs
-from nasbench.cli.outside.rows import SHAPES
+from nasbench.cli.outside.rows import SENSES, SHAPES
 
 
 @click.group("import", cls=Group)
@@ -70,7 +70,7 @@ def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
 @click.option(
     "--direction",
     "sense",
-    type=click.Choice(("minimise", "maximise")),
+    type=click.Choice(SENSES),
     help="Whether less or more of the value is better.",
 )
 @click.option(

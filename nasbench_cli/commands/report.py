@@ -19,7 +19,7 @@ from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.outside import Asked, as_stores
-from nasbench.cli.outside.rows import Sense
+from nasbench.cli.outside.rows import SENSES, Sense
 from nasbench.results.scores import names as scores
 
 
@@ -110,7 +110,7 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--direction",
     "sense",
-    type=click.Choice(("minimise", "maximise")),
+    type=click.Choice(SENSES),
     help="Of a file of runs that were made elsewhere: whether less or more of its value is better.",
 )
 @takes_data_dir

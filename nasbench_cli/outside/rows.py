@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import pandas as pd
 
 Sense: TypeAlias = Literal["minimise", "maximise"]
+SENSES: tuple[Sense, ...] = ("minimise", "maximise")
 Shape: TypeAlias = Literal["trajectory", "best", "final"]
 SHAPES: tuple[Shape, ...] = ("trajectory", "best", "final")
 """What a row is: an evaluation with what was observed; an evaluation with the best value so far, where rows may be left

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -34,6 +35,8 @@ _VALUE = re.compile(
 )
 _BEST = re.compile("best|so_?far|incumbent|running")
 _FINISHED = re.compile("ok|complete[d]?|success(?:ful)?|succeeded|finished|done|terminated", re.IGNORECASE)
+_OURS = {"bench", "evaluation", "objective", "feasible", "incumbent", "thinking"}
+"""Columns of a store's rows, as `nasbench.run` returns them: they minimise the column objective."""
 _LEAST = 10
 """Rows of a run from which values that never get worse are taken for the best so far."""
 
@@ -52,6 +55,9 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         raise UsageError(f"two columns are called {twice[0]}: rename one")
     if not len(frame):
         raise UsageError("the table has no rows")
+    is_ours = set(names) >= _OURS
+    if is_ours:
+        asked = replace(asked, sense="minimise", shape="trajectory", columns={"value": "objective"} | asked.columns)
     roles = _roles(frame, asked)
     if "method" not in roles:
         return _wide(frame, roles, asked)
@@ -66,7 +72,8 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         rows["benchmark"] = title
     others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
     notes = [f"the value is {value}"] + [f"taken for {others}"] * bool(others)
-    return Rows(rows, value, _shape(rows, roles, value, asked), _sense(value), "", "; ".join(notes))
+    sense = asked.sense if is_ours else _sense(value)
+    return Rows(rows, value, _shape(rows, roles, value, asked), sense, "", "; ".join(notes))
 
 
 def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:
@@ -100,8 +107,9 @@ def _plain(name: str) -> str:
 
 def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     """The column of the value. Raises UsageError if there is none, or several may be."""
-    rest = [c for c in _header(frame) if c not in roles.values() and pd.api.types.is_numeric_dtype(frame[c])]
-    named = [c for c in rest if _VALUE.fullmatch(_plain(c))] or [c for c in rest if is_score(c)]
+    free = [c for c in _header(frame) if c not in roles.values()]
+    rest = [c for c in free if pd.api.types.is_numeric_dtype(frame[c])]
+    named = [c for c in free if _VALUE.fullmatch(_plain(c))] or [c for c in rest if is_score(c)]
     found = named or (rest if len(rest) == 1 else [])
     if len(found) == 1:
         return str(found[0])

@@ -17,7 +17,7 @@ _TABLES = (".csv", ".parquet", ".csv.gz", ".csv.bz2", ".csv.zst")
 _LINES = (".jsonl", ".ndjson")
 
 
-class Table(Reader):
+class TableReader(Reader):
     """A row an evaluation, a row a run, or a row a benchmark with a column a method."""
 
     title = "a table"
@@ -54,4 +54,4 @@ def _lines(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-READERS.add("table", Table())
+READERS.add("table", TableReader())

@@ -1,0 +1,305 @@
+"""Runs that were made elsewhere, as tables of three shapes: what is read, and what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import nasbench as public
+from nasbench.base.errors import StoreError, UsageError
+from nasbench.results import Store
+from tests.conftest import Printed
+
+METHODS = {"mine": 0.2, "theirs": 0.3, "random": 0.6}
+TASKS = ("adult", "car", "higgs")
+
+
+def trajectories(evals: int = 20, seeds: int = 6) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [
+        (method, task, seed, step, round(width * rng.random() + 0.1 / step, 4))
+        for method, width in METHODS.items()
+        for task in TASKS
+        for seed in range(seeds)
+        for step in range(1, evals + 1)
+    ]
+    return pd.DataFrame(rows, columns=["method", "task", "seed", "step", "value"])
+
+
+def finals(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.groupby(["method", "task", "seed"])["value"].min().reset_index()
+
+
+def ranks(found: Any) -> list[float]:
+    """The expected ranks at the end of a report's methods, sorted by name."""
+    table = found.tables["ranks"].set_index("method").sort_index()
+    return table[max(filter(str.isdigit, table), key=int)].tolist()
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> Callable[..., list[float]]:
+    """The expected ranks of a frame."""
+
+    def call(frame: pd.DataFrame, **options: object) -> list[float]:
+        found = public.report(frame, out=tmp_path / "report", format="csv", **options)  # type: ignore[arg-type]
+        return ranks(found)
+
+    return call
+
+
+def test_the_three_shapes_and_the_best_so_far_say_the_same(
+    reported: Callable[..., list[float]], tmp_path: Path
+) -> None:
+    frame = trajectories()
+    by_steps = reported(frame, direction="minimise")
+    final = finals(frame)
+    assert reported(final, direction="minimise") == by_steps
+    best = frame.assign(best=frame.groupby(["method", "task", "seed"])["value"].cummin()).drop(columns="value")
+    improved = best[best.groupby(["method", "task", "seed"])["best"].diff() != 0]
+    store = tmp_path / "store"
+    public.import_runs(improved, store=store, direction="minimise", budget=20)
+    found = public.report(store, out=tmp_path / "other", format="csv")
+    assert ranks(found) == by_steps
+    stored = Store.open(store).fragments()[0].table().to_pandas()
+    run = stored[stored["seed"] == 3]
+    wanted = best[(best[["method", "task", "seed"]] == ["mine", "adult", 3]).all(axis=1)]["best"]
+    assert run["incumbent"].tolist() == wanted.tolist()
+
+
+def test_wilcoxon_of_a_papers_table_is_scipys(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    wide = pd.DataFrame(
+        {"data set": [f"d{i}" for i in range(12)]} | {m: rng.normal(80 - 9 * w, 2, 12) for m, w in METHODS.items()}
+    )
+    found = public.report(wide, out=tmp_path / "report", format="csv", direction="maximise")
+    tests = found.tables["wilcoxon"]
+    (pair,) = tests[
+        (tests["over"] == "settings") & tests[["method", "other"]].isin(["mine", "random"]).all(axis=1)
+    ].index
+    assert tests.loc[pair, "p"] == pytest.approx(stats.wilcoxon(wide["mine"], wide["random"]).pvalue)
+    assert "1 seed is common to all" in found.text  # no verdict over seeds
+
+
+def test_more_is_better_where_it_is_said(reported: Callable[..., list[float]]) -> None:
+    frame = finals(trajectories())
+    less = reported(frame, direction="minimise")
+    turned = frame.assign(accuracy=100 - 100 * frame["value"]).drop(columns="value")
+    assert reported(turned) == less  # accuracies rise by their name
+    assert reported(frame, direction="maximise") == pytest.approx([4 - rank for rank in less])
+
+
+ASKED = {
+    "a value without a direction": (lambda f: f, {}, "is less or more of value better"),
+    "runs of unequal length": (
+        lambda f: f.drop(index=f.index[-3:]), {"direction": "minimise"}, "runs have 17 to 20 evaluations.*--budget 17"
+    ),
+    "an evaluation twice": (
+        lambda f: pd.concat([f, f[:1]]),
+        {"direction": "minimise"},
+        "rows 1, 1081 are of the same method mine.*evaluation 1",
+    ),
+    "a gap": (lambda f: f.drop(index=f.index[4]), {"direction": "minimise"}, "row 5 is evaluation 6.*--shape best"),
+    "the best so far under another name": (
+        lambda f: f.assign(value=f.groupby(["method", "task", "seed"])["value"].cummin()),
+        {"direction": "minimise"},
+        "never gets worse in any run.*--shape best",
+    ),
+    "two columns that may be the value": (
+        lambda f: f.rename(columns={"value": "accuracy"}).assign(loss=1.0), {}, "accuracy or loss may be the value"
+    ),
+    "two columns that may be the method": (
+        lambda f: f.drop(columns="method").assign(algorithm="a", optimizer="b"),
+        {},
+        "algorithm or optimizer may be the method",
+    ),
+    "a text for a number": (
+        lambda f: f.assign(value=f["value"].astype(object).where(f.index != 7, "n/a?")),
+        {},
+        "value is 'n/a\\?' in row 8",
+    ),
+    "no method": (lambda f: f.drop(columns="method"), {}, "no column is the method"),
+    "a row without a method": (
+        lambda f: f.assign(method=f["method"].where(f.index != 2)), {"direction": "minimise"}, "row 3 has no method"
+    ),
+    "a role that there is not": (lambda f: f, {"columns": {"valu": "value"}}, "role of a column 'valu'.*value"),
+    "a column that there is not": (lambda f: f, {"columns": {"value": "loss"}}, "column 'loss'"),
+    "shares beside percent": (
+        lambda f: f.assign(accuracy=f["value"].where(f["method"] == "mine", 100 * f["value"])).drop(columns="value"),
+        {},
+        "accuracy of mine is a share.*of (random|theirs) in percent",
+    ),
+    "half an evaluation": (lambda f: f.assign(step=f["step"] / 2), {"direction": "minimise"}, "evaluations are whole"),
+    "a budget that a run lacks": (
+        lambda f: f, {"direction": "minimise", "budget": 21}, "has 20 evaluations, fewer than 21"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_what_may_be_read_in_two_ways_is_asked_and_nothing_is_stored(case: str, tmp_path: Path) -> None:
+    change, options, said = ASKED[case]
+    store = tmp_path / "store"
+    with pytest.raises(UsageError, match=said):
+        public.import_runs(change(trajectories()), store=store, **options)
+    assert not store.exists()
+
+
+def test_longer_runs_are_cut_where_a_budget_is_given(tmp_path: Path) -> None:
+    frame = trajectories().drop(index=range(357, 360))
+    public.import_runs(frame, store=tmp_path / "store", direction="minimise", budget=17)
+    fragments = Store.open(tmp_path / "store").fragments()
+    assert {run.rows for f in fragments for run in f.runs} == {17}
+    assert {f.setup.protocol for f in fragments} == {"17 evaluations on 1 worker"}
+
+
+def test_what_has_no_value_is_a_failed_evaluation(tmp_path: Path) -> None:
+    frame = trajectories().assign(state="COMPLETE", feasible=True)
+    frame.loc[0, "value"] = np.nan
+    frame.loc[1, "state"] = "PRUNED"
+    frame.loc[2, "feasible"] = False
+    public.import_runs(frame, store=tmp_path / "store", direction="minimise")
+    (own,) = [
+        f for f in Store.open(tmp_path / "store").fragments() if f.setup.method == "mine" and f.setup.bench == "adult"
+    ]
+    rows = own.table().to_pandas()[:4]
+    assert rows["status"].tolist() == ["failed", "failed", "ok", "ok"]
+    assert rows["feasible"].tolist() == [False, False, False, True]
+    assert rows["incumbent"].isna().tolist() == [True, True, True, False]
+    assert own.by_seed[0].failed_evaluations == 2
+
+
+def test_evaluations_may_count_from_0_and_seeds_may_be_texts(reported: Callable[..., list[float]]) -> None:
+    frame = trajectories()
+    plain = reported(frame, direction="minimise")
+    other = frame.assign(step=frame["step"] - 1, seed="run-" + frame["seed"].map(str))
+    assert reported(other, direction="minimise") == plain
+
+
+def test_runs_are_compared_at_equal_seconds_where_asked(tmp_path: Path) -> None:
+    frame = trajectories().assign(seconds=lambda f: f["step"] * (1 + (f["method"] == "mine")))
+    public.import_runs(frame, store=tmp_path / "store", direction="minimise", seconds=10.0)
+    rows = {f.setup.method: {run.rows for run in f.runs} for f in Store.open(tmp_path / "store").fragments()}
+    assert rows == {"mine": {5}, "theirs": {10}, "random": {10}}
+
+
+def test_a_test_value_is_reported_and_selects_nothing(tmp_path: Path) -> None:
+    frame = trajectories().assign(test=lambda f: 1 - f["value"])
+    found = public.report(frame, out=tmp_path / "report", format="csv", direction="minimise")
+    (table,) = (table for name, table in found.tables.items() if "test" in name)
+    assert len(table)
+
+
+def test_the_report_says_that_runs_were_made_elsewhere(tmp_path: Path) -> None:
+    found = public.report(trajectories(), out=tmp_path / "report", format="html", direction="minimise")
+    assert "runs were made elsewhere" in found.text.replace("\n", " ")
+    assert (
+        "Made elsewhere, so that nobody can compute it again here: the frame (a frame, 1080 rows)"
+        in (tmp_path / "report" / "index.html").read_text()
+    )
+
+
+def test_our_own_frame_comes_back(tmp_path: Path) -> None:
+    frame = public.run(["random", "evolution:population=5"], "hpolib-naval", seeds=6, evals=12)
+    found = public.report(frame, out=tmp_path / "report", format="csv")
+    best = frame.groupby(["method", "seed"])["incumbent"].last().unstack()
+    wins = (best.loc["random"].to_numpy()[:, None] > best.loc["evolution:population=5"].to_numpy()).mean()
+    pair = found.tables["pairs"] if "pairs" in found.tables else found.tables["comparison"]
+    assert pair["better"].iloc[0] in (pytest.approx(wins), pytest.approx(1 - wins))
+
+
+# At the command line
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    trajectories().to_csv(tmp_path / "runs.csv", index=False)
+    return tmp_path / "runs.csv"
+
+
+def test_a_newcomer_reports_a_file(nasbench: Callable[..., Printed], file: Path) -> None:
+    asked = nasbench("report", file)
+    assert asked.code == 2
+    assert "--direction minimise or --direction maximise" in asked.err
+    done = nasbench("report", file, "--direction", "minimise", "--wilcoxon", "--out", file.parent / "report")
+    assert done.code == 0, done.err
+    assert "54 runs of 20 evaluations" in done.out.replace("\n", " ")
+    assert "Wilcoxon signed-rank" in done.out
+    assert "read as a table; the value is value; taken for benchmark task, evaluation step" in done.err
+
+
+def test_our_own_runs_and_theirs_are_never_mixed_up(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    frame = trajectories(5).assign(method="random", task="hpolib-naval").drop_duplicates(["seed", "step"])
+    frame.to_csv(tmp_path / "runs.csv", index=False)
+    store = tmp_path / "store"
+    imported = nasbench("import", "runs", tmp_path / "runs.csv", "--direction", "minimise", "--store", store)
+    assert imported.code == 0, imported.err
+    run = nasbench(
+        "run", "--method", "random", "--bench", "hpolib-naval", "--evals", "5", "--seeds", "6", "--store", store
+    )
+    assert run.code == 0, run.err
+    assert "6 runs computed" in run.out + run.err
+    assert len(Store.open(store).fragments()) == 2  # neither is stale for the other
+    report = nasbench("report", store, "--out", tmp_path / "report")
+    assert report.code == 2
+    assert "made here and elsewhere" in report.err
+    again = nasbench("import", "runs", tmp_path / "runs.csv", "--direction", "minimise", "--store", store)
+    assert again.code == 2
+    assert "has random on hpolib-naval, none, seed 0, already" in again.err.replace("\n", " ")
+
+
+def test_an_archive_of_them_says_that_it_cannot_be_computed_again(nasbench: Callable[..., Printed], file: Path) -> None:
+    store, archive = file.parent / "store", file.parent / "a.zip"
+    nasbench("import", "runs", file, "--direction", "minimise", "--store", store)
+    assert nasbench("archive", "make", store, "--out", archive).code == 0
+    checked = nasbench("archive", "check", archive)
+    assert "it was made elsewhere: nobody can compute it again here" in checked.out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("runs.csv", "method,task\n", "no rows"),
+        ("runs.jsonl", '{"method": "a"}\n{"method":\n', "line 2 of"),
+        ("runs.jsonl", "[1]\n", "is no object of JSON"),
+        ("runs.txt", "method,task,seed,value\n", "no reader knows it"),
+        ("absent.csv", None, "there is no such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_gets_one_sentence(
+    nasbench: Callable[..., Printed], tmp_path: Path, name: str, text: str | None, said: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    done = nasbench("import", "runs", tmp_path / name, "--store", tmp_path / "store")
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "store").exists()
+
+
+def test_json_lines_and_parquet_are_read_as_csv_is(tmp_path: Path) -> None:
+    frame = trajectories()
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "b.parquet")
+    frame.to_json(tmp_path / "c.jsonl", orient="records", lines=True)
+    contents = []
+    for path in sorted(tmp_path.iterdir()):
+        public.import_runs(path, store=tmp_path / f"{path.stem}-store", direction="minimise")
+        fragments = Store.open(tmp_path / f"{path.stem}-store").fragments()
+        contents.append([f.table().drop_columns("run").to_pandas().to_csv() for f in fragments])
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_two_files_of_two_quantities_are_refused(tmp_path: Path) -> None:
+    frame = finals(trajectories())
+    rising = frame.assign(accuracy=1 - frame["value"], method="other").drop(columns="value")
+    with pytest.raises(UsageError, match="are not one quantity"):
+        public.import_runs(frame, rising, store=tmp_path / "store", direction="minimise")
+    with pytest.raises((UsageError, StoreError), match="direction"):
+        public.import_runs(frame, store=tmp_path / "store", direction="down")
