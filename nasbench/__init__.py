@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
     from nasbench.cli.engine.executors import EXECUTORS, Executor
     from nasbench.cli.outside import Asked
+    from nasbench.cli.outside.optimizer import Optimizer
     from nasbench.cli.outside.rows import Sense, Shape
+    from nasbench.cli.outside.task import BudgetUsed, OutsideTask
     from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Observation, Problem
     from nasbench.results import Store, StoreError
     from nasbench.results.report.report import Report
@@ -47,6 +49,7 @@ _PLACES = {
     "nasbench.benchmarks.constraints": ["parse_constraints"],
     "nasbench.benchmarks.spaces": ["Configuration", "GridSpace", "ParameterSpace", "Space"],
     "nasbench.cli.engine.executors": ["EXECUTORS", "Executor"],
+    "nasbench.cli.outside.task": ["BudgetUsed"],
     "nasbench.methods": ["METHODS", "About", "Method", "MethodSpec", "Needs", "Observation", "Problem"],
     "nasbench.results": ["Store", "StoreError"],
 }
@@ -58,6 +61,7 @@ __all__ = [
     "About",
     "Benchmark",
     "Bound",
+    "BudgetUsed",
     "Configuration",
     "Evaluation",
     "Executor",
@@ -76,9 +80,11 @@ __all__ = [
     "__version__",
     "import_runs",
     "open_benchmark",
+    "optimizer",
     "parse_constraints",
     "report",
     "run",
+    "task",
 ]
 
 
@@ -366,6 +372,59 @@ def import_runs(
     _check_path(store)
     asked = _asked(direction, shape, dict(columns or {}), budget, seconds)
     return taken([_source(source) for source in sources], Path(store), asked, reader, "nasbench.import_runs(…)")
+
+
+def task(benchmark: str, constraints: str | Sequence[str] = "none") -> OutsideTask:
+    """A benchmark under constraints for an optimiser that is not ours (docs/your-optimiser.md).
+
+    Example::
+
+        >>> import tempfile
+        >>> import nasbench
+        >>> task = nasbench.task("nb201-cifar10", "model_size@0.1")
+        >>> print(task)
+        nb201-cifar10: minimise x-valid-error@200 (%), subject to model_size <= 0.101306 M parameters
+        >>> cell = dict.fromkeys(["Op0", "Op1", "Op2", "Op3", "Op4", "Op5"], "avg_pool_3x3")
+        >>> task.evaluate(cell).feasible
+        True
+        >>> with task.record("mine", seed=0, evals=3, store=f"{tempfile.mkdtemp()}/store") as run:
+        ...     while run.open:
+        ...         result = run.evaluate(cell)
+
+    Args:
+        benchmark: its name, as `nasbench list benchmarks` prints it.
+        constraints: the inequalities that hold together (`"model_size@0.1"`, or several), or `"none"`.
+
+    Raises UsageError for an unknown benchmark, or for a constraint that it cannot have.
+    """
+    from nasbench.cli.outside.task import OutsideTask
+
+    return OutsideTask(benchmark, constraints)
+
+
+def optimizer(method: str, space: object, *, seed: int = 0, limits: Mapping[str, float] | None = None) -> Optimizer:
+    """A method of ours for a loop of yours: `ask()` answers a dict, `tell(configuration, loss)` takes what came of it.
+
+    Example::
+
+        >>> import nasbench
+        >>> optimizer = nasbench.optimizer("c-tpe", {"units": [16, 32, 64], "activation": ["relu", "tanh"]})
+        >>> for _ in range(20):
+        ...     configuration = optimizer.ask()
+        ...     optimizer.tell(configuration, loss=1 / configuration["units"])
+
+    Args:
+        method: its name with options, as `nasbench run --method` takes it.
+        space: in our words (`ParameterSpace`), ConfigSpace's `ConfigurationSpace`, or a mapping from names to Optuna's
+            distributions, Syne Tune's domains, or lists of choices.
+        seed: of everything random.
+        limits: name of a further quantity → the largest value that is allowed; `tell(configuration, loss, name=value)`.
+
+    Raises UsageError for an unknown method, or one that does not fit the space.
+    """
+    from nasbench.cli.outside.optimizer import Optimizer
+
+    return Optimizer(method, space, seed=seed, limits=limits)
 
 
 def _asked(direction: str | None, shape: str | None = None, *rest: Any) -> Asked:

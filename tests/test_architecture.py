@@ -21,7 +21,7 @@ ARROWS = {  # a room → the rooms that it may import; what is inside a room is 
     "nasbench.cli.commands": CHECKS | OUTSIDE | ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.checks": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.speed": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
-    "nasbench.cli.outside": ENGINE | BENCHMARKS | RESULTS | BASE,
+    "nasbench.cli.outside": ENGINE | METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.cli.engine": METHODS | BENCHMARKS | RESULTS | BASE,
     "nasbench.methods": BENCHMARKS | BASE,
     "nasbench.benchmarks.spaces": BASE,

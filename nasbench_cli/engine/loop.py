@@ -105,19 +105,13 @@ def _searched(
     journal: Journal | None,
 ) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
-    rng, seeds = _streams(setup, seed)
-    objectives = abilities.objectives(benchmark, setup.objectives)
-    hidden = (
-        HiddenRepetition(benchmark, bounds, seeds.hidden) if hides_one(benchmark) and not setup.objectives else None
-    )
-    workers = SimulatedWorkers(benchmark) if journal is None else LiveWorkers(benchmark, journal, bounds, objectives)
-    search = _Search(setup, benchmark, bounds, objectives, workers, seeds, hidden)
+    search, rng = opened(setup, seed, benchmark, bounds, journal)
     failure = ""
     log: tuple[Logged, ...] = ()
     try:
         state = None if journal is None else journal.state("method")
         begin = perf_counter()
-        method = built(spec, search.with_refusals(Problem.of(benchmark, bounds, state, objectives)), rng)
+        method = built(spec, search.with_refusals(Problem.of(benchmark, bounds, state, search.objectives)), rng)
         if setup.charge_thinking and journal is None:  # on the wall clock it is already
             search.clock.owe(perf_counter() - begin)
         try:
@@ -127,9 +121,20 @@ def _searched(
         log = logged(method)
     except MethodFailed as error:
         failure = failure or str(error)
-    workers.close()
-    columns = columns_of(search.done, benchmark, bounds, objectives, hidden)
-    return with_end(columns, search.clock.now(), failure) if failure else columns, failure, log
+    return search.ended(failure), failure, log
+
+
+def opened(
+    setup: Setup, seed: int, benchmark: Benchmark, bounds: Bounds, journal: Journal | None
+) -> tuple[RunLoop, np.random.Generator]:
+    """A run before its first evaluation, and the random stream of its method."""
+    rng, seeds = _streams(setup, seed)
+    objectives = abilities.objectives(benchmark, setup.objectives)
+    hidden = (
+        HiddenRepetition(benchmark, bounds, seeds.hidden) if hides_one(benchmark) and not setup.objectives else None
+    )
+    workers = SimulatedWorkers(benchmark) if journal is None else LiveWorkers(benchmark, journal, bounds, objectives)
+    return RunLoop(setup, benchmark, bounds, objectives, workers, seeds, hidden), rng
 
 
 class _EndsEarly(Exception):
@@ -200,7 +205,7 @@ class _Budget:
         return True
 
 
-class _Search:
+class RunLoop:
     """The event loop of a run: it keeps what cannot be derived from table and record (`columns_of`)."""
 
     def __init__(
@@ -217,7 +222,8 @@ class _Search:
         self.clock = _Clock(workers, setup.charge_thinking)
         self._budget = _Budget(setup, benchmark.highest.work)
         self._benchmark, self._workers, self._seeds, self._hidden = benchmark, workers, seeds, hidden
-        self._objectives, self._highest = objectives, benchmark.highest
+        self.objectives, self._highest = objectives, benchmark.highest
+        self._bounds = bounds
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
         self._refused_by = NO_BOUNDS if setup.train_infeasible else refusing(benchmark, bounds)
         self._free = list(range(setup.workers))
@@ -243,7 +249,30 @@ class _Search:
 
         return replace(problem, known=paid)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left of the budget, and one more proposal is allowed."""
+        return self._budget.lasts(self.clock.now()) and self._budget.is_patient
+
+    def advance(self, method: Method) -> bool:
+        """Asks once, waits, and tells once: a run on one worker, step by step; False if the budget ended meanwhile."""
+        self._ask(method)
+        finished = self._workers.next()
+        if finished is None or finished.finished > self._budget.seconds:
+            self._budget.left = 0
+            return False
+        self._free.append(finished.pending.worker)
+        self._tell(method, finished)
+        return True
+
+    def ended(self, failure: str) -> dict[str, NDArray[Any]]:
+        """The columns of the run, which is over; with a row that says why it failed, if it did."""
+        self._workers.close()
+        columns = columns_of(self.done, self._benchmark, self._bounds, self.objectives, self._hidden)
+        return with_end(columns, self.clock.now(), failure) if failure else columns
+
     def loop(self, method: Method) -> None:
+        """Asks and tells until the budget is used up. Raises MethodFailed, or _EndsEarly before that."""
         budget, clock = self._budget, self.clock
         while True:
             while self._free and budget.lasts(clock.now()) and budget.is_patient:
@@ -323,7 +352,7 @@ class _Search:
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
         if pending.level == self._highest:
-            evaluation = with_objectives(self._benchmark, evaluation, self._objectives)
+            evaluation = with_objectives(self._benchmark, evaluation, self.objectives)
         row = row_of(evaluation)
         feasible = evaluation.status == "ok" and self._satisfies(row)
         self._keep_trial(pending, evaluation)

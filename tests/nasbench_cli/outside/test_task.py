@@ -1,0 +1,198 @@
+"""Other people's optimisers on our benchmarks, and our methods in their loops."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nasbench
+from nasbench.base.errors import UsageError
+from nasbench.benchmarks import Evaluation, Metric
+from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace
+from nasbench.cli.outside import words
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.results import Store
+
+NESTED = ParameterSpace(
+    [Categorical("opt", ("sgd", "adam")), Float("momentum", 0.1, 0.9), Integer("depth", 1, 100, log=True)],
+    {"momentum": ("opt", ["sgd"])},
+)
+SAME = ["objective", "feasible", "incumbent", "finished", "score", "hidden", "hidden_feasible", "spent", "status"]
+
+
+@pytest.mark.parametrize("budget", [{"evals": 30}, {"seconds": 20_000.0}])
+def test_a_recorded_run_has_the_bits_of_the_runner(tmp_path: Path, budget: dict[str, Any]) -> None:
+    """The same proposals with the same seed: clock, repetitions, scores and constraints are those of `nasbench run`."""
+    ours = nasbench.run("random", "nb201-cifar10", constraints="model_size@0.5", seeds="3:4", **budget)
+    task = nasbench.task("nb201-cifar10", "model_size@0.5")
+    proposals = iter([json.loads(text) for text in ours["configuration"]] * 2)
+    with task.record("mine", seed=3, store=tmp_path / "s", **budget) as run:
+        while run.open:
+            run.evaluate(next(proposals))
+    (fragment,) = Store.open(tmp_path / "s").fragments()
+    theirs = fragment.table().to_pandas()
+    assert theirs[SAME].to_csv() == ours[SAME].to_csv()
+    assert fragment.runs[0].failure == ""
+
+
+def test_the_last_evaluation_too_many_ends_a_loop_and_does_not_count(tmp_path: Path) -> None:
+    task = nasbench.task("hpolib-naval")
+    values = task.space.values(task.space.sample(np.random.default_rng(0)))
+    with task.record("mine", seed=0, evals=2, store=tmp_path / "s") as run:
+        results = [run.evaluate(values) for _ in range(2)]
+        assert not run.open
+        run.evaluate(values)
+        results.append(results[0])  # not reached
+    assert len(results) == 2
+    assert Store.open(tmp_path / "s").fragments()[0].runs[0].rows == 2
+    with pytest.raises(nasbench.BudgetUsed):
+        run.evaluate(values)
+
+
+def test_a_loop_that_ends_before_its_budget_is_a_failed_run(tmp_path: Path) -> None:
+    task = nasbench.task("hpolib-naval")
+    with task.record("mine", seed=0, evals=5, store=tmp_path / "s") as run:
+        run.evaluate(task.space.values(task.space.sample(np.random.default_rng(0))))
+    assert Store.open(tmp_path / "s").fragments()[0].runs[0].failure == (
+        "its loop ended after 1 evaluations, before its budget"
+    )
+
+
+def test_a_loop_that_an_error_ends_is_not_stored(tmp_path: Path) -> None:
+    task = nasbench.task("hpolib-naval")
+    with pytest.raises(ZeroDivisionError), task.record("mine", seed=0, evals=5, store=tmp_path / "s"):
+        raise ZeroDivisionError
+    assert Store.open(tmp_path / "s").fragments() == []
+
+
+def test_what_is_no_member_of_the_space_costs_nothing(tmp_path: Path) -> None:
+    task = nasbench.task("hpolib-naval")
+    values = dict(task.space.values(task.space.sample(np.random.default_rng(0))))
+    with task.record("mine", seed=0, evals=1, store=tmp_path / "s") as run:
+        with pytest.raises(UsageError, match="batch_size"):
+            run.evaluate(values | {"batch_size": 7})
+        with pytest.raises(UsageError, match="batchsize"):
+            run.evaluate({"batchsize": 8})
+        assert run.open
+        run.evaluate({name: np.array([v])[0] for name, v in values.items()})  # NumPy's numbers are numbers
+    assert not run.open
+
+
+def test_a_run_has_its_identity_and_is_recorded_once(tmp_path: Path) -> None:
+    task, store = nasbench.task("hpolib-naval"), tmp_path / "s"
+    values = task.space.values(task.space.sample(np.random.default_rng(0)))
+    identities = []
+    for options, version in (({}, 1), ({}, 2), ({"rate": 0.5}, 1)):
+        with task.record("mine", seed=0, evals=1, store=store, version=version, options=options) as run:
+            run.evaluate(values)
+    for fragment in Store.open(store).fragments():
+        setup = fragment.setup
+        identities.append((setup.method, setup.method_version, dict(setup.parameters)))
+    assert sorted(map(str, identities)) == sorted(
+        map(str, [("mine", 1, {}), ("mine", 2, {}), ("mine:rate=0.5", 1, {"rate": 0.5})])
+    )
+    with pytest.raises(UsageError, match=r"has mine on hpolib-naval, none, seed 0, already|has mine on"):
+        task.record("mine", seed=0, evals=1, store=store)
+    with pytest.raises(UsageError, match="random is a method of nasbench"):
+        task.record("random", seed=0, evals=1, store=store)
+    with pytest.raises(UsageError, match="options are numbers, booleans or texts"):
+        task.record("other", seed=0, evals=1, store=store, options={"rate": [1]})  # type: ignore[dict-item]
+    with pytest.raises(UsageError, match="version of other"):
+        task.record("other", seed=0, evals=1, store=store, version=0)
+
+
+def test_no_metric_of_a_test_split_is_told() -> None:
+    task = nasbench.task("digits")
+    assert any(metric.is_test for metric in task._benchmark.metrics)
+    evaluation = Evaluation({metric.name: 1.0 for metric in task._benchmark.metrics}, 1.0)
+    told = task._result(evaluation).metrics
+    assert not {metric.name for metric in task._benchmark.metrics if metric.is_test} & set(told)
+    assert task.objective.name in told
+
+
+def test_a_conditional_space_is_there_and_back_in_the_words_of_optuna() -> None:
+    optuna = pytest.importorskip("optuna")
+    made = words.to_optuna(NESTED)
+    assert made == {
+        "opt": optuna.distributions.CategoricalDistribution(("sgd", "adam")),
+        "momentum": optuna.distributions.FloatDistribution(0.1, 0.9),
+        "depth": optuna.distributions.IntDistribution(1, 100, log=True),
+    }
+    back = words.space_of(made)
+    assert isinstance(back, ParameterSpace)
+    assert back.hyperparameters == NESTED.hyperparameters
+    values = {"opt": "adam", "momentum": 0.5, "depth": 3}  # as Optuna proposes, which knows no condition
+    assert words.as_ours(NESTED, values) == {"opt": "adam", "depth": 3}
+    assert words.as_ours(NESTED, values | {"opt": "sgd"}) == values | {"opt": "sgd"}
+    steps = {
+        "a": optuna.distributions.IntDistribution(2, 8, step=2),
+        "b": optuna.distributions.FloatDistribution(0, 1, step=0.5),
+    }
+    stepped = words.space_of(steps)
+    assert isinstance(stepped, ParameterSpace)
+    assert stepped.hyperparameters == (Categorical("a", (2, 4, 6, 8)), Categorical("b", (0.0, 0.5, 1.0)))
+
+
+def test_a_space_is_there_and_back_in_the_words_of_configspace() -> None:
+    pytest.importorskip("ConfigSpace")
+    space = words.to_configspace(NESTED)
+    assert sorted(space) == ["depth", "momentum", "opt"]
+    back = words.space_of(space)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        values = dict(space.sample_configuration())
+        assert dict(back.values(back.from_values(words.as_ours(back, values)))) == values
+        assert NESTED.from_values(back.values(back.sample(rng)))
+
+
+def test_a_space_in_the_words_of_syne_tune() -> None:
+    config_space = pytest.importorskip("syne_tune.config_space")
+    domains = {
+        "rate": config_space.loguniform(1e-4, 1.0),
+        "layers": config_space.randint(1, 5),
+        "kind": config_space.choice(["a", "b"]),
+    }
+    found = words.space_of(domains)
+    assert isinstance(found, ParameterSpace)
+    assert found.hyperparameters == (
+        Float("rate", 1e-4, 1.0, log=True),
+        Integer("layers", 1, 5),
+        Categorical("kind", ("a", "b")),
+    )
+
+
+@pytest.mark.parametrize("space", [{}, 3, {"a": object()}, {"a": 1.0}])
+def test_other_words_for_a_space_are_refused(space: object) -> None:
+    with pytest.raises(UsageError, match=r"space|distribution"):
+        words.space_of(space)
+
+
+def test_our_method_in_their_loop_is_our_method() -> None:
+    space = ParameterSpace([Float("x", 0.0, 1.0), Ordinal("n", (1, 2, 4)), Categorical("k", ("a", "b"))])
+    theirs = nasbench.optimizer("c-tpe", space, seed=5, limits={"size": 3.0})
+    bounds = theirs._bounds
+    ours = MethodSpec.parse("c-tpe").build(Problem(space, (Metric("loss", ""),), bounds), np.random.default_rng(5))
+    for step in range(40):
+        configuration: Any = ours.ask()
+        values = theirs.ask()
+        assert values == dict(space.values(configuration))
+        loss, size = (values["x"] - 0.3) ** 2 + step % 2, float(values["n"])
+        ours.tell(Observation(configuration, Evaluation({"loss": loss, "size": size}, 0.0), size <= 3.0))
+        theirs.tell(values, loss, size=size)
+
+
+def test_what_was_not_asked_for_is_not_told() -> None:
+    optimizer = nasbench.optimizer("random", {"a": [1, 2, 3], "b": ["x", "y"]})
+    first, second = optimizer.ask(), optimizer.ask()
+    optimizer.tell(second, 1.0)  # in any order
+    optimizer.tell(first, float("nan"))
+    with pytest.raises(UsageError, match="was not asked for"):
+        optimizer.tell(first, 1.0)
+    with pytest.raises(UsageError, match="tell takes loss, and was given loss, size"):
+        optimizer.tell(optimizer.ask(), 1.0, size=2.0)
+    with pytest.raises(UsageError, match="unknown method"):
+        nasbench.optimizer("randon", {"a": [1, 2]})
