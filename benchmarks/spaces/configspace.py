@@ -7,7 +7,6 @@ flat view of a space, and the clauses of a program.
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError
 from itertools import product
@@ -18,7 +17,8 @@ import numpy as np
 
 from nasbench.base.errors import UsageError, unknown, unprintable
 from nasbench.benchmarks.spaces.base import Space
-from nasbench.benchmarks.spaces.conditions import JOINED, Facts, all_ancestors, all_owners, parents_of
+from nasbench.benchmarks.spaces.comparisons import Domain, about, alternatives, forbids, holds, prepared
+from nasbench.benchmarks.spaces.conditions import Facts, all_ancestors, all_owners, parents_of
 from nasbench.benchmarks.spaces.flat import Condition
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, shares
 from nasbench.benchmarks.spaces.language.choices import forbid
@@ -29,20 +29,8 @@ from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.views import AsFlat
 
 _MOST_HYPERPARAMETERS = 1_000  # the largest known space has 400
-_MOST_FORBIDDEN = 10_000  # combinations of values in one clause
-_ORDERED = ("LT", "LE", "GT", "GE")
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "EQ": operator.eq,
-    "EQUALS": operator.eq,
-    "NEQ": operator.ne,
-    "LT": operator.lt,
-    "GT": operator.gt,
-    "LE": operator.le,
-    "GE": operator.ge,
-}
-_COMPARED = ("IN", *_COMPARISONS)
-_OLD_RELATIONS = {"LESS": "RELATION_LT", "EQUALS": "RELATION_EQ", "GREATER": "RELATION_GT"}
-"""`lambda` of ConfigSpace 0.6 and 0.7 → the type that 1.0 and later write."""
+_MOST_FORBIDDEN = 10_000  # combinations of values in one clause that is written
+_MOST_WAITING = 100_000  # pairs in all steps of a walk; a sample then takes half a second
 
 
 def read(text: str) -> Program:
@@ -65,11 +53,12 @@ def read(text: str) -> Program:
     _check_names([entry["name"] for entry in facts["hyperparameters"]])
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
-        for condition in facts.get("conditions") or ():
-            conditions[condition["child"]].append(_by_value(condition, hyperparameters))
         for entry in hyperparameters.values():
             _maker(entry)  # raises now what making would raise later
-        clauses = [part for clause in facts.get("forbiddens") or () for part in _alternatives(clause, hyperparameters)]
+        domains = {name: Domain(entry) for name, entry in hyperparameters.items()}
+        for condition in facts.get("conditions") or ():
+            conditions[condition["child"]].append(prepared(condition, domains))
+        clauses = alternatives(facts.get("forbiddens") or (), domains)
         return Program(lambda: _written(hyperparameters, conditions, clauses))
     except (KeyError, RecursionError, ValueError, TypeError, AttributeError, OverflowError) as error:
         circle, nested = "conditions run in a circle", "it nests too deeply"
@@ -137,9 +126,10 @@ def _written(
     made = {name: _made(entry) for name, entry in hyperparameters.items()}
     parents = {name: [p for c in conditions[name] for p in parents_of(c)] for name in made}
     owners, ancestors = all_owners(parents, conditions), all_ancestors(parents)
+    _check_waiting([ancestors[name] for name in made if owners[name] is None])
 
     def is_active(name: str, given: Mapping[str, Any]) -> bool:
-        return all(_holds(condition, given) for condition in conditions[name])
+        return all(holds(condition, given) for condition in conditions[name])
 
     def placed(name: str) -> Part:
         place = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
@@ -167,10 +157,20 @@ def _written(
         )
 
     for clause in clauses:
-        about = {f"h{number}": made[name] for number, name in enumerate(_about(clause))}
-        forbid(_test(clause), **about)
+        names = about(clause)
+        forbid(_test(clause, names), **{f"h{number}": made[name] for number, name in enumerate(names)})
     tops = [resolved(name, ancestors[name], {}) for name in made if owners[name] is None]
     return siso_sequential(tops or [identity()])
+
+
+def _check_waiting(ancestors: Sequence[Sequence[str]]) -> None:
+    """Raises UsageError if too many hyper-parameters wait for too many others: in each step of a walk all of them do."""
+    steps, waiting = len({name for names in ancestors for name in names}), sum(map(len, ancestors))
+    if steps * waiting > _MOST_WAITING:
+        raise UsageError(
+            f"{sum(map(bool, ancestors))} hyper-parameters of this space may be active without their parents (conditions "
+            f"with NEQ or OR), and depend on {steps} others: too many to be drawn in a reasonable time"
+        )
 
 
 def _made(entry: Facts) -> Independent:
@@ -212,124 +212,8 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
 
 
-def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
-    """A condition with LT and GT of an ordinal parent written as IN: they compare positions in its sequence."""
-    if condition["type"] in JOINED:
-        return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
-    return _in_sequence(condition, hyperparameters[condition["parent"]])
-
-
-def _in_sequence(facts: Facts, h: Facts) -> Facts:
-    """A comparison with a value of an ordinal hyper-parameter as IN: its order is that of the sequence."""
-    kind = facts["type"]
-    needed = "values" if kind == "IN" else "value"
-    if needed not in facts:
-        whose = f"a condition of {facts['child']}" if "child" in facts else f"a forbidden clause about {h['name']}"
-        raise UsageError(f"{whose} has no {needed}")
-    is_by_size = kind in _ORDERED and h["type"] != "ordinal"
-    if not is_by_size and not _may_be(h, facts[needed] if kind == "IN" else [facts[needed]]):
-        whose = f"{facts['child']} depends on" if "child" in facts else "a forbidden clause has"
-        raise UsageError(f"{whose} {facts[needed]!r}, no value of {h['name']}")
-    if kind not in _ORDERED or is_by_size:
-        _check_order(kind, _examples(h), [facts.get("value")])
-        return facts
-    levels = h["sequence"]
-    place = levels.index(facts["value"]) + (kind in ("LE", "GT"))
-    return {**facts, "type": "IN", "values": levels[:place] if kind[0] == "L" else levels[place:]}
-
-
-def _may_be(h: Facts, values: object) -> bool:
-    """Whether a hyper-parameter can have each value of a list."""
-    if not isinstance(values, list):
-        return False
-    if "lower" in h:
-        return all(type(value) in (int, float) for value in values)
-    return all(value in _examples(h) for value in values)
-
-
-def _examples(h: Facts) -> list[Any]:
-    """Some values of a hyper-parameter, one of each type that it has."""
-    kind: str = h["type"]
-    one = {"categorical": "choices", "ordinal": "sequence"}.get(kind)
-    return list(h[one]) if one else [h["value"] if kind == "constant" else h["lower"]]
-
-
-def _check_order(kind: str, left: Sequence[Any], right: Sequence[Any]) -> None:
-    """Raises UsageError for values that a comparison cannot order: numbers beside texts, or anything else."""
-    values = [*left, *right]
-    if kind in _ORDERED and not any(all(isinstance(v, sort) for v in values) for sort in (str, int | float)):
-        raise UsageError(f"{kind} compares {left[0]!r} with {right[0]!r}: only numbers, or only texts, have an order")
-
-
-def _alternatives(clause: Facts, hyperparameters: Mapping[str, Facts]) -> list[Facts]:
-    """A forbidden clause without OR: each of the clauses forbids by itself, whatever else is inactive."""
-    if clause["type"] == "OR":
-        return [one for part in clause["clauses"] for one in _alternatives(part, hyperparameters)]
-    if clause["type"] == "AND":
-        parts = [_alternatives(part, hyperparameters) for part in clause["clauses"]]
-        if prod(map(len, parts)) > _MOST_FORBIDDEN:
-            raise UsageError(f"a forbidden clause has more than {_MOST_FORBIDDEN:,} alternatives: write it as several")
-        return [{"type": "AND", "clauses": list(chosen)} for chosen in product(*parts)]
-    if clause["type"] == "RELATION":
-        return _alternatives({**clause, "type": _relation(clause["lambda"])}, hyperparameters)
-    kind = _plain(clause["type"])
-    if kind not in _COMPARED:
-        raise unknown("kind of forbidden clause", clause["type"], [*JOINED, *_COMPARED])
-    if clause["type"].startswith("RELATION"):
-        _check_order(kind, *(_examples(hyperparameters[clause[side]]) for side in ("left", "right")))
-        return [clause]
-    return [_in_sequence({**clause, "type": kind}, hyperparameters[clause["name"]])]
-
-
-def _relation(name: str) -> str:
-    """The type of a relation that ConfigSpace 0.6 or 0.7 has written as type RELATION with a lambda."""
-    kind = _OLD_RELATIONS.get(name, f"RELATION_{name}")
-    if _plain(kind) not in _COMPARISONS:
-        raise unknown("lambda of a RELATION (as ConfigSpace 0.6 and 0.7 write it):", str(name), _OLD_RELATIONS)
-    return kind
-
-
-def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
-    """Whether a condition holds, given the values of its parents, None for an inactive parent."""
-    kind = condition["type"]
-    if kind in JOINED:
-        return (all if kind == "AND" else any)(_holds(part, given) for part in condition["conditions"])
-    x = given[condition["parent"]]
-    return kind == "NEQ" if x is None else _compared(kind, x, condition)
-
-
-def _compared(kind: str, x: Any, facts: Facts) -> bool:
-    if kind == "IN":
-        return x in facts["values"]
-    if kind not in _COMPARISONS:
-        raise unknown("kind of condition", kind, [*JOINED, *_COMPARED])
-    return bool(_COMPARISONS[kind](x, facts["value"]))
-
-
-def _plain(kind: str) -> str:
-    """A kind of clause without what ConfigSpace 1.2 writes before it: CLAUSE_GT, RELATION_LE."""
-    return kind.removeprefix("CLAUSE_").removeprefix("RELATION_")
-
-
-def _about(clause: Facts) -> list[str]:
-    """The hyper-parameters of a forbidden clause."""
-    if clause["type"] == "AND":
-        return list(dict.fromkeys(name for part in clause["clauses"] for name in _about(part)))
-    return [clause["left"], clause["right"]] if clause["type"].startswith("RELATION") else [clause["name"]]
-
-
-def _test(clause: Facts) -> Callable[..., bool]:
-    names = _about(clause)
-    return lambda **values: _is_forbidden(clause, {name: values[f"h{k}"] for k, name in enumerate(names)})
-
-
-def _is_forbidden(clause: Facts, values: Mapping[str, Any]) -> bool:
-    kind = clause["type"]
-    if kind == "AND":
-        return all(_is_forbidden(part, values) for part in clause["clauses"])
-    if kind.startswith("RELATION"):
-        return _compared(_plain(kind), values[clause["left"]], {"value": values[clause["right"]]})
-    return _compared(kind, values[clause["name"]], clause)
+def _test(clause: Facts, names: Sequence[str]) -> Callable[..., bool]:
+    return lambda **values: forbids(clause, {name: values[f"h{number}"] for number, name in enumerate(names)})
 
 
 def _same(value: Any) -> Any:

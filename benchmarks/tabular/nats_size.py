@@ -81,7 +81,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
             row = _row(raw["meta_archs"][index])
             results = record[_SCHEDULE]["all_results"]
             for name, data in _DATA.items():
-                runs = [results[key] for key in sorted(results) if key[0] == data.trained_on]
+                runs = [results[key] for key in sorted(results.keys()) if key[0] == data.trained_on]
                 networks[name] += [(row, runs)] if runs else []
             progress(1)
         return [_table(name, _DATA[name], runs, source) for name, runs in networks.items() if runs]

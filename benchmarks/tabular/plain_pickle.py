@@ -26,7 +26,8 @@ class NumberType:
 
     def __init__(self, code: object, _align: object = False, _copy: object = True) -> None:
         if not (isinstance(code, str) and re.fullmatch("b1|[iu][1248]|f[248]", code)):
-            raise NotPlain(f"{str(code)[:20]!r} is no type of numbers")
+            what = repr(code[:20]) if isinstance(code, str) else f"a {type(code).__name__}"  # its text may never end
+            raise NotPlain(f"{what} is no type of numbers")
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: object) -> None:

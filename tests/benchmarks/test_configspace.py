@@ -14,6 +14,7 @@ import pytest
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace, Space
+from nasbench.benchmarks.spaces.comparisons import Domain, holds, prepared
 from nasbench.benchmarks.spaces.configspace import read, write
 from nasbench.benchmarks.spaces.language.combinators import siso_repeat
 from nasbench.benchmarks.spaces.language.counting import count
@@ -367,12 +368,80 @@ def test_a_clause_that_is_not_known_is_named_at_once() -> None:
         read(text)
 
 
-def test_a_clause_of_too_many_alternatives_is_refused_at_once() -> None:
-    b = {"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 3, "log": False}
-    either = {"type": "OR", "clauses": [{"type": "EQUALS", "name": "b", "value": value} for value in (1, 2)]}
-    clause = {"type": "AND", "clauses": [either] * 40}
-    with pytest.raises(UsageError, match="more than 10,000 alternatives"):
-        read(json.dumps({"hyperparameters": [b], "forbiddens": [clause]}))
+def either(name: str, values: int) -> dict[str, Any]:
+    """A forbidden clause with OR about all values of a choice."""
+    return {"type": "OR", "clauses": [{"type": "EQUALS", "name": name, "value": value} for value in range(values)]}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """A forbidden clause of AND in AND, as deep as that, about 200 values in all."""
+    one = {"type": "EQUALS", "name": "a", "value": 0}
+    return {"type": "AND", "clauses": [nested(depth - 1), one]} if depth else either("a", 200)
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        [{"type": "AND", "clauses": [either("a", 2)] * 40}],
+        [{"type": "AND", "clauses": [either(name, 10) for name in "abcd"]}] * 500,
+        [{"type": "OR", "clauses": [{"type": "AND", "clauses": [either(name, 10) for name in "abcd"]}] * 500}],
+        [{"type": "AND", "clauses": [{"type": "OR", "clauses": []}, *[either(name, 10) for name in "abcd"] * 9]}],
+        [nested(300)],
+    ],
+    ids=["in one clause", "in all clauses", "in an OR", "beside an empty OR", "nested"],
+)
+def test_a_file_whose_clauses_make_too_many_comparisons_is_refused_at_once(forbidden: list[dict[str, Any]]) -> None:
+    """Written out, most of them take gigabytes."""
+    text = of([choice(name, *range(200)) for name in "abcd"], (), forbidden)
+    with pytest.raises(UsageError, match="make more than 50,000 comparisons"):
+        read(text)
+
+
+def test_too_many_choices_that_may_be_active_without_their_parents_are_refused_at_once() -> None:
+    """In each step of a walk all of them wait for the next parent: a sample of this chain would take minutes."""
+    names = [f"c{number}" for number in range(400)]
+    below = [{"type": "NEQ", "child": c, "parent": p, "value": 1} for p, c in pairwise(names)]
+    with pytest.raises(UsageError, match="398 hyper-parameters of this space may be active without .* on 399 others"):
+        read(of([choice(name, 1, 2) for name in names], below))
+    shared = [{"type": "NEQ", "child": name, "parent": names[0], "value": 1} for name in names[1:]]
+    space = read(of([choice(name, 1, 2) for name in names], shared))
+    assert len(space.values(space.sample(np.random.default_rng(0)))) in (1, 400)
+
+
+class Counted(int):
+    """A number that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int(self) == other
+
+
+def test_values_of_comparisons_are_looked_up_and_not_searched_for() -> None:
+    many = 2_000
+    domain = Domain({"type": "ordinal", "name": "a", "sequence": list(map(Counted, range(many)))})
+    condition = {"type": "IN", "child": "b", "parent": "a", "values": list(reversed(range(many)))}
+    Counted.compared = 0
+    known = prepared(condition, {"a": domain})
+    assert all(holds(known, {"a": value}) for value in range(many))
+    assert Counted.compared < 5 * many
+
+
+@pytest.mark.parametrize("kind", ["categorical", "ordinal"])
+def test_true_one_and_one_as_a_float_are_equal_values(kind: str) -> None:
+    parent = {"type": kind, "name": "a", "choices": [0, 1, 2], "sequence": [0, 1, 2]}
+    for condition in ({"type": "IN", "values": [False, 1.0]}, {"type": "LE", "value": True}):
+        space = read(of([parent, choice("b", 1, 2)], [{**condition, "child": "b", "parent": "a"}]))
+        assert {space.values(c)["a"] for c in space if "b" in space.values(c)} == {0, 1}
+
+
+@pytest.mark.parametrize("values", [[[1]], [{"x": 1}], [None], ["1"]])
+def test_what_cannot_be_a_value_is_no_value_of_a_comparison(values: list[object]) -> None:
+    condition = {"type": "IN", "child": "b", "parent": "a", "values": values}
+    with pytest.raises(UsageError, match=r"b depends on .*, no value of a"):
+        read(of([choice("a", 1, 2), choice("b", 1, 2)], [condition]))
 
 
 def test_a_list_of_rows_is_not_written_as_all_combinations() -> None:

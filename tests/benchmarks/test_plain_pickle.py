@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import plain_pickle
+from nasbench.benchmarks.tabular.nats_size import convert
 from nasbench.benchmarks.tabular.plain_pickle import PLAIN, NotPlain
 
 ADDRESS = (0x10).to_bytes(8, "little")
@@ -111,6 +113,30 @@ def test_a_key_whose_hash_takes_the_time_that_a_file_chooses_is_refused(kind: st
         with pytest.raises(NotPlain, match="as a key"):
             plain_pickle.load(io.BytesIO(pickle.dumps(value, protocol)))
     assert plain_pickle.load(io.BytesIO(pickle.dumps([key], protocol))) == [key]
+
+
+def shared(levels: int) -> list[object]:
+    """A list of twice the same list, and so on: few bytes of a pickle, and a text of 2 to the number of levels."""
+    twice: list[object] = []
+    for _ in range(levels):
+        twice = [twice, twice]
+    return twice
+
+
+@pytest.mark.parametrize("code", [shared(60), {0: shared(60)}, 10**5_000, None, b"f8"], ids=lambda code: type(code).__name__)
+def test_no_text_is_made_of_what_is_no_type_of_numbers(code: object) -> None:
+    with pytest.raises(NotPlain, match=f"^a {type(code).__name__} is no type of numbers"):
+        plain_pickle.load(io.BytesIO(pickle.dumps(Made(np.dtype, (code,)), protocol=2)))
+
+
+def test_a_file_of_nats_bench_whose_results_are_lists_is_refused_before_they_are_compared(tmp_path: Path) -> None:
+    """Two such lists are equal only if 2 to the number of levels are."""
+    record = {"90": {"all_results": [shared(60), shared(60)]}}
+    content = {"meta_archs": ["8:8:8:8:8"], "arch2infos": {0: record}}
+    path = tmp_path / "sizes.pickle.pbz2"
+    path.write_bytes(bz2.compress(pickle.dumps(content, protocol=4)))
+    with pytest.raises(UsageError, match="does not have the structure of .*: AttributeError"):
+        convert(path, lambda _: None)
 
 
 def test_what_lies_outside_a_pickle_is_refused() -> None:
