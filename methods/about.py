@@ -24,6 +24,7 @@ _ABOUT: Types = {
     "shortened_by": (tuple, "a tuple of options"),
     "learns_from_all": (bool, "True or False"),
     "by": (str, "a text"),
+    "files": (tuple, "a tuple of options"),
 }
 _NEEDS: Types = {
     "views": (tuple, "a tuple of protocols"),
@@ -68,6 +69,9 @@ class About:
     by: str = ""
     """Name of the option that names another method, by which this one searches; empty if there is none. The version,
     `tuned_on` and `repeatable` of that method then count for this one, too."""
+    files: tuple[str, ...] = ()
+    """Options whose values are paths on the user's machine. `nasbench archive check` computes no run for which one is
+    given: an archive does not choose which files are opened."""
 
     def __post_init__(self) -> None:
         check_types(self, _ABOUT, "a method")
@@ -116,7 +120,7 @@ class Needs:
 
 
 FORMER = (
-    *(name for name in _ABOUT if name != "by"), "needs_fidelity", "serves_several", "asks_experts", "method_option",
+    *(name for name in _ABOUT if name not in ("by", "files")), "needs_fidelity", "serves_several", "asks_experts", "method_option",
     "initial_phase", "misfit", "form", "newer_options",
 )  # fmt: skip
 """Attributes of classes of methods before there were `About` and `Needs`, which nobody would read now."""

@@ -74,6 +74,11 @@ class MethodSpec(Spec):
         return [str(self.values()[option])] if option else []
 
     @property
+    def files(self) -> list[str]:
+        """The options that are given and name files of the user (`About.files`)."""
+        return [option for option, _ in self.options if option in self.method.about.files]
+
+    @property
     def is_foreign(self) -> bool:
         """Whether it, or the one by which it searches, is a third party's: it shares no process with other methods."""
         return any(map(METHODS.is_foreign, [self.name, *self._inner]))

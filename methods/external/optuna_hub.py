@@ -44,7 +44,12 @@ class OptunaHub(OptunaMethod):
         multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`.
     """
 
-    about = replace(OptunaMethod.about, source="No paper: each package of OptunaHub names its own.", seconds=5e-3)
+    about = replace(
+        OptunaMethod.about,
+        source="No paper: each package of OptunaHub names its own.",
+        seconds=5e-3,
+        files=("path",),
+    )
 
     def __init__(
         self,

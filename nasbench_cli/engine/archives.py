@@ -205,8 +205,10 @@ def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
     if setup.is_elsewhere:
         return Recomputed(setup, seed, None, "it was made elsewhere: nobody can compute it again here")
     try:
-        if BenchmarkSpec.parse(setup.bench).file:
-            raise UsageError("its data are a file, and an archive does not choose which files are opened")
+        files = ["its data are a file"] if BenchmarkSpec.parse(setup.bench).file else []
+        files += [f"its option {option} names a file" for option in MethodSpec.parse(setup.method).files]
+        if files:
+            raise UsageError(f"{files[0]}, and an archive does not choose which files are opened")
         planned = _planned(setup, seed)
     except UsageError as error:
         return Recomputed(setup, seed, None, str(error))

@@ -15,6 +15,7 @@ import pytest
 from nasbench.base.exits import INTERRUPTED
 from nasbench.cli.engine.archives import embedded, open_archive, recompute
 from nasbench.methods import MethodSpec
+from nasbench.methods.external.optuna_hub import package_digest
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive
@@ -65,6 +66,24 @@ def test_an_archive_chooses_no_file_to_be_opened(packed: Path) -> None:
 
     (one, *_) = recompute(Archive(forged(packed, elsewhere)), 0.01, 0)
     assert (one.same, one.why) == (None, "its data are a file, and an archive does not choose which files are opened")
+
+
+def test_an_archive_chooses_no_code_to_be_run(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest is right, and as little of the user's choice as its path."""
+    pytest.importorskip("optuna")
+    package = tmp_path / "evil" / "package" / "samplers" / "evil"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+
+    def elsewhere(facts: dict[str, Any]) -> None:
+        for number, setup in enumerate(facts["setups"], 1):
+            options = f"digest={package_digest(package)},initial={number},package=samplers/evil,path=evil"
+            setup["setup"]["method"] = f"optunahub:{options}"
+
+    (one, *_) = recompute(Archive(forged(packed, elsewhere)), 0.01, 0)
+    assert one.why == "its option path names a file, and an archive does not choose which files are opened"
+    assert (one.same, (tmp_path / "ran").exists()) == (None, False)
 
 
 @pytest.mark.parametrize("provenance", [[1, [2]], {}, {"versions": 3, "commit": ""}, None])
