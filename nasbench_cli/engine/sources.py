@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
-import re
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nasbench.base.foreign import component, is_ours
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
@@ -19,6 +20,8 @@ from nasbench.cli.engine.provenance import changed_files
 from nasbench.methods import MethodSpec
 from nasbench.results.sources import SourceDigest, Sources
 
+Read: TypeAlias = Callable[[Path], bytes]
+"""What reads a file."""
 _MOST_FILES = 500
 """Largest number of files of a package that are read; of a larger package the file of the module counts alone."""
 
@@ -26,16 +29,17 @@ _MOST_FILES = 500
 def current_sources() -> Sources:
     """The source files of any setup's method and benchmark as they are now; every file is read once.
 
-    They are the file of the class's module or, where that belongs to a package, all Python files of the package, for
-    its modules work together. In nasbench it is the package of the method or the benchmark alone, or its file with
-    the files beside it that it imports.
+    Where the class's module belongs to a package, they are all Python files of the package, for its modules work
+    together; otherwise its file with the files beside it that it imports. In nasbench it is the package of the method
+    or the benchmark alone, or its file with those of `methods/` or `benchmarks/` that it imports.
     """
 
-    read, changed = cache(_digest), cache(changed_files)
+    read, changed = cache(Path.read_bytes), cache(changed_files)
+    files_of = cache(lambda module: _files(module, read))
 
     def source(of: Literal["method", "benchmark"], module: str) -> Iterator[SourceDigest]:
-        name, folder, files = _files(module)
-        if digest := read(folder, files):
+        name, folder, files = files_of(module)
+        if digest := _digest(folder, files, read):
             released = is_ours(module) and changed().isdisjoint(path.resolve() for path in files)
             yield SourceDigest(of, name, digest, released)
 
@@ -69,50 +73,77 @@ def _modules_of_benchmark(name: str) -> list[str]:
         return []
 
 
-def _files(module: str) -> tuple[str, Path, tuple[Path, ...]]:
+def _files(module: str, read: Read) -> tuple[str, Path, tuple[Path, ...]]:
     """The source files that count for a module, with their name for messages and the folder that they are in."""
     package = component(module)
-    folder = next(iter(getattr(sys.modules.get(package), "__path__", [])), "")
-    files = sorted(islice(Path(folder).rglob("*.py"), _MOST_FILES + 1)) if folder else []
-    if 0 < len(files) <= _MOST_FILES:
-        return package.rpartition(".")[2], Path(folder), tuple(files)
+    folder = _folder(package)
+    files = sorted(islice(folder.rglob("*.py"), _MOST_FILES + 1)) if folder else []
+    if folder and 0 < len(files) <= _MOST_FILES:
+        return package.rpartition(".")[2], folder, tuple(files)
     alone = Path(getattr(sys.modules.get(module), "__file__", None) or "")
-    return alone.name, alone.parent, (alone, *_helpers(alone, package.rpartition(".")[0]))
+    room = package.rpartition(".")[0] if is_ours(module) else package if folder else ""
+    return alone.name, alone.parent, (alone, *_helpers(alone, _Room(room, _folder(room) or alone.parent), read))
 
 
-def _helpers(file: Path, package: str) -> list[Path]:
-    """The files beside a single one of ours that it imports, and those that they import, but for what the package's
-    door has: `methods/contract.py` is everybody's."""
-    door = set(_imported(file.parent / "__init__.py", package))
-    found, left = dict[Path, None](), [file] if is_ours(package) else []
-    while left:
-        for path in _imported(left.pop(), package):
-            if path not in door and path != file and path not in found:
-                found[path] = None
-                left.append(path)
-    return list(found)
+def _folder(package: str) -> Path | None:
+    """The folder of a package; None of a single module."""
+    return next(map(Path, getattr(sys.modules.get(package), "__path__", [])), None)
 
 
-def _imported(file: Path, package: str) -> list[Path]:
-    """The files beside a file that its text imports as modules of a package."""
-    try:
-        code = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return []
-    own = re.escape(package)
-    names = re.findall(rf"^\s*(?:(?:from|import) {own}|from )\.(\w+)", code, re.MULTILINE)
-    names += re.findall(rf"^\s*from (?:{own}|\.) import (\w+)", code, re.MULTILINE)
-    paths = (file.parent / f"{name}.py" for name in dict.fromkeys(names))
-    return [path for path in paths if path.is_file()]
+class _Room(NamedTuple):
+    """Where the helpers of a single file lie: in its package and below it, or beside a file that is in none."""
+
+    package: str
+    """The name of the package; empty if it is none."""
+    folder: Path
+
+    def imported(self, file: Path, read: Read) -> list[Path]:
+        """The files in it that one of them imports, anywhere in its code."""
+        own = self.package.split(".") if self.package else []
+        try:
+            code, here = ast.parse(read(file)), [*own, *file.relative_to(self.folder).parts[:-1]]
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        names: list[list[str]] = []
+        for node in ast.walk(code):
+            if isinstance(node, ast.Import):
+                names += [alias.name.split(".") for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                before = here[: max(0, len(here) + 1 - node.level)] if node.level else []
+                before += node.module.split(".") if node.module else []
+                names += [[*before, alias.name] for alias in node.names]
+        paths = [path for name in names if name[: len(own)] == own for path in self._run_by(name[len(own) :])]
+        return [path for path in dict.fromkeys(paths) if path.is_file()]
+
+    def _run_by(self, name: list[str]) -> Iterator[Path]:
+        """The files that an import of a name would run: the packages on its way, and its module."""
+        for end in range(1, len(name) + 1):
+            place = self.folder.joinpath(*name[:end])
+            yield place.with_name(f"{place.name}.py")
+            if not self.package:
+                return
+            yield place / "__init__.py"
 
 
-def _digest(folder: Path, files: tuple[Path, ...]) -> str:
+def _helpers(file: Path, room: _Room, read: Read) -> list[Path]:
+    """The files that a single one imports, and those that they import, but for what the door of a package of ours has:
+    `methods/contract.py` is everybody's. None if they are more than 500."""
+    door = room.imported(room.folder / "__init__.py", read) if is_ours(room.package) else []
+    found = [file]
+    for one in found:
+        found += [path for path in room.imported(one, read) if path not in door and path not in found]
+        if len(found) > _MOST_FILES:
+            return []
+    return found[1:]
+
+
+def _digest(folder: Path, files: tuple[Path, ...], read: Read) -> str:
     """A digest of the names and contents of files; empty if there are none, as of a class from a notebook."""
     digest = hashlib.sha256()
     try:
         for path in files:
-            code = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)}\0{len(code)}\0".encode() + code)
+            code = read(path)
+            digest.update(f"{os.path.relpath(path, folder)}\0{len(code)}\0".encode() + code)
     except OSError:
         return ""
     return digest.hexdigest()[:16]

@@ -212,17 +212,88 @@ def test_what_was_committed_since_the_clone_is_compared_too(tmp_path: Path, monk
     assert provenance.changed_files() == {clone / "methods" / "mine.py"}
 
 
-def test_files_beside_a_method_that_it_imports_count_with_it(tmp_path: Path) -> None:
-    (tmp_path / "__init__.py").write_text("from nasbench.methods.contract import Method\n")
-    texts = {
-        "contract": "",
-        "mine": "from nasbench.methods.contract import Method\nfrom nasbench.methods._step import step\n",
-        "_step": "from nasbench.methods import _deep\nimport nasbench.methods.mine\n",
-        "_deep": "import numpy as np\n",
-        "other": "",
-    }
+def written(folder: Path, texts: dict[str, str]) -> None:
+    """Writes files by their names in a folder."""
     for name, text in texts.items():
-        (tmp_path / f"{name}.py").write_text(text)
-    found = sources._helpers(tmp_path / "mine.py", "nasbench.methods")
-    assert [path.name for path in found] == ["_step.py", "_deep.py"]
-    assert sources._helpers(tmp_path / "mine.py", "theirs") == []
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def helpers(folder: Path, package: str, name: str = "mine.py") -> list[str]:
+    room = sources._Room(package, folder)
+    return [str(path.relative_to(folder)) for path in sources._helpers(folder / name, room, Path.read_bytes)]
+
+
+def test_files_of_ours_that_a_method_imports_count_with_it_and_not_those_of_the_door(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "from nasbench.methods.contract import Method\n",
+        "contract.py": "import nasbench.methods.other\n",
+        "mine.py": "from nasbench.methods.contract import Method\nfrom nasbench.methods._step import step\n",
+        "_step.py": "from nasbench.methods import _deep\nimport nasbench.methods.mine\n",
+        "_deep.py": "import numpy as np\n",
+        "other.py": "",
+    }
+    written(tmp_path, files)
+    assert helpers(tmp_path, "nasbench.methods") == ["_step.py", "_deep.py"]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from nasbench.methods import Method, a, b\n", ["a.py", "b.py"]),
+        ("from nasbench.methods import (\n    Method,\n    a,\n    b as c,\n)\n", ["a.py", "b.py"]),
+        ("import numpy, nasbench.methods.a as x, nasbench.methods.b\n", ["a.py", "b.py"]),
+        ("class Mine:\n    def ask(self):\n        if self:\n            from nasbench.methods import a\n", ["a.py"]),
+        ("from . import a\nfrom .b import c\n", ["a.py", "b.py"]),
+        ("from nasbench.methods.tools.steps import N\n", ["tools/__init__.py", "tools/steps.py", "b.py", "a.py"]),
+        ("from nasbench.methods.bare import one\n", ["bare/one.py"]),
+        ("from .tools import steps\n", ["tools/__init__.py", "tools/steps.py", "b.py", "a.py"]),
+        ("'from nasbench.methods import a'\n# from nasbench.methods import b\n", []),
+        ("from nasbench.methodsabove import a\nfrom ... import b\nfrom elsewhere.a import c\nimport a\n", []),
+        ("from nasbench.methods import a\nthis is no code\n", []),
+    ],
+)
+def test_imports_are_found_wherever_and_however_they_are_written(tmp_path: Path, code: str, found: list[str]) -> None:
+    files = {
+        "__init__.py": "",
+        "mine.py": code,
+        "a.py": "",
+        "b.py": "",
+        "bare/one.py": "",
+        "tools/__init__.py": "",
+        "tools/steps.py": "from ..b import N\nfrom . import nothing\nfrom nasbench.methods.a import M\n",
+    }
+    written(tmp_path, files)
+    assert helpers(tmp_path, "nasbench.methods") == found
+
+
+def test_modules_beside_one_of_no_package_count_with_it_and_packages_beside_it_do_not(
+    tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = "from tests.nasbench_cli.toys import Careful\nfrom flat_steps import N\nimport large\n\n\nclass Own(Careful):\n    ''\n"
+    files = {"flat_own.py": own, "flat_steps.py": "N = 1\n", "flat_other.py": "", "large/__init__.py": "", "a/b.py": ""}
+    written(tmp_path, files)
+    monkeypatch.syspath_prepend(tmp_path)
+    import flat_own  # type: ignore[import-not-found]
+
+    lend(METHODS, "own", flat_own.Own)
+    before = digest_of("own")
+    for name, counts in (("flat_other.py", False), ("large/__init__.py", False), ("flat_steps.py", True)):
+        (tmp_path / name).write_text("N = 2\n")
+        assert (digest_of("own") != before) == counts, name
+
+
+def test_of_a_large_package_those_of_its_modules_count_that_a_method_imports(
+    tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = package(tmp_path, "bobs_large")
+    with (folder / "own.py").open("a") as file:
+        file.write("from bobs_large.deep import words\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import bobs_large.own  # type: ignore[import-not-found]
+
+    lend(METHODS, "own", bobs_large.own.Own)
+    monkeypatch.setattr(sources, "_MOST_FILES", 2)
+    before = digest_of("own")
+    (folder / "deep" / "words.py").write_text("FIRST = 2\n")
+    assert digest_of("own") != before
