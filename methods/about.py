@@ -120,7 +120,7 @@ class Needs:
 
 
 FORMER = (
-    *(name for name in _ABOUT if name not in ("by", "files")), "needs_fidelity", "serves_several", "asks_experts", "method_option",
-    "initial_phase", "misfit", "form", "newer_options",
+    *(name for name in _ABOUT if name not in ("by", "files")), "needs_fidelity", "serves_several", "asks_experts",
+    "method_option", "initial_phase", "misfit", "form", "newer_options",
 )  # fmt: skip
 """Attributes of classes of methods before there were `About` and `Needs`, which nobody would read now."""

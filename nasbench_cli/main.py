@@ -16,7 +16,7 @@ from types import FrameType
 import click
 from click.shell_completion import CompletionItem
 
-from nasbench.base.errors import Interrupted, NasbenchError
+from nasbench.base.errors import Interrupted, NasbenchError, StoppedAt
 from nasbench.base.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SIGNALLED, SOME_FAILED
 from nasbench.base.layout import one_line
 from nasbench.base.streams import OUTPUT, ReaderGone, drop_unwritable_errors, name_output, replace_closed, say
@@ -172,7 +172,9 @@ def _explain(error: BaseException) -> tuple[str, int]:
     """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
         by = f" by {signal.Signals(_stopped_by[0]).name}" if _stopped_by else ""
-        return f"stopped{by}", SIGNALLED + _stopped_by[0] if _stopped_by else INTERRUPTED
+        stop = error.__cause__ if isinstance(error, click.Abort) else error
+        at = f" in {stop}" if isinstance(stop, StoppedAt) else ""
+        return f"stopped{by}{at}", SIGNALLED + _stopped_by[0] if _stopped_by else INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         context = error.ctx or click.Context(cli, info_name="nasbench")
         group = context.command if isinstance(context.command, click.Group) else cli

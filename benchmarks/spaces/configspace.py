@@ -164,12 +164,12 @@ def _written(
 
 
 def _check_waiting(ancestors: Sequence[Sequence[str]]) -> None:
-    """Raises UsageError if too many hyper-parameters wait for too many others: in each step of a walk all of them do."""
+    """Raises UsageError if too many hyper-parameters wait for too many others: all are seen in each step."""
     steps, waiting = len({name for names in ancestors for name in names}), sum(map(len, ancestors))
     if steps * waiting > _MOST_WAITING:
         raise UsageError(
-            f"{sum(map(bool, ancestors))} hyper-parameters of this space may be active without their parents (conditions "
-            f"with NEQ or OR), and depend on {steps} others: too many to be drawn in a reasonable time"
+            f"{sum(map(bool, ancestors))} hyper-parameters of this space may be active without their parents "
+            f"(conditions with NEQ or OR), and depend on {steps} others: too many to be drawn in a reasonable time"
         )
 
 

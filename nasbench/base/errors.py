@@ -32,6 +32,10 @@ class Misfit(UsageError):
     """A method cannot search what a benchmark is, whatever its options; the message says why. Others may run there."""
 
 
+class StoppedAt(KeyboardInterrupt):
+    """The user's Ctrl-C in a long call of a method or a benchmark; the message is the line of its code that ran."""
+
+
 def with_extra(extra: str) -> str:
     """The commands that install an extra (or several: `live,gp`), as the end of an error message."""
     return f"`make setup EXTRAS={extra}` in a clone, or `pip install '.[{extra}]'` there into an environment of yours"

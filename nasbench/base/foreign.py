@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from inspect import isabstract
 from pathlib import Path
@@ -202,11 +202,7 @@ def where(error: BaseException, item: type | None = None) -> str:
         return f"{Path(error.filename).name}:{error.lineno}"
     frames = list(traceback.walk_tb(error.__traceback__))
     if item is not None:
-        for own in (component(base.__module__) for base in item.__mro__ if not isabstract(base)):
-            for frame, line in reversed(frames):
-                if component(str(frame.f_globals.get("__name__"))) == own:
-                    return f"{Path(frame.f_code.co_filename).name}:{line}"
-        return ""
+        return _innermost(frames, item)[0]
     if isinstance(error, UsageError):
         return ""
     steps = [(Path(frame.f_code.co_filename), line) for frame, line in frames]
@@ -216,6 +212,26 @@ def where(error: BaseException, item: type | None = None) -> str:
     for path, line in reversed(outside or steps):
         return f"{path.name}:{line}"
     return ""
+
+
+def at_work(at: BaseException | FrameType | None, item: type) -> str:
+    """The innermost line of an item's own code at an error or in a frame, and its function: `bob.py:14 (tell)`.
+
+    Empty where none of its code runs. Its own code is what `where` takes for it.
+    """
+    stack = reversed([*traceback.walk_stack(at)]) if isinstance(at, FrameType) else ()
+    frames = traceback.walk_tb(at.__traceback__) if isinstance(at, BaseException) else stack
+    place, function = _innermost([*frames], item)
+    return f"{place} ({function})" if place else ""
+
+
+def _innermost(frames: Sequence[tuple[FrameType, int]], item: type) -> tuple[str, str]:
+    """The file and line of the last of some frames in an item's own code, and the name of its function."""
+    for own in (component(base.__module__) for base in item.__mro__ if not isabstract(base)):
+        for frame, line in reversed(frames):
+            if component(str(frame.f_globals.get("__name__"))) == own:
+                return f"{Path(frame.f_code.co_filename).name}:{line}", frame.f_code.co_name
+    return "", ""
 
 
 @contextmanager

@@ -7,13 +7,14 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
-from time import monotonic
+from time import monotonic, perf_counter
+from types import FrameType
 
 import click
 
 from nasbench.base.errors import unknown
 from nasbench.base.exits import DONE, SOME_FAILED
-from nasbench.base.foreign import cleaned, ends_nothing, interrupts_noted, pass_on, plain, trace
+from nasbench.base.foreign import at_work, cleaned, ends_nothing, interrupts_noted, pass_on, plain, trace
 from nasbench.base.layout import one_line
 from nasbench.base.numbers import count
 from nasbench.base.registry import with_reasons
@@ -86,8 +87,8 @@ def print_checks(name: str, bench: str | None) -> bool:
 
 
 @contextmanager
-def _ends(promise: str, longest: float) -> Iterator[None]:
-    """Says after a while which promise is being tried, and ends the trial where it goes on for ever.
+def _ends(promise: str, longest: float, item: type) -> Iterator[None]:
+    """Says after a while which promise is being tried, and where, and ends the trial where it goes on for ever.
 
     It is ended by a signal, which raises in the code that does not end: so that the line is named. Where there are no
     such signals (outside the main thread, on Windows) nothing is said or ended.
@@ -97,10 +98,11 @@ def _ends(promise: str, longest: float) -> Iterator[None]:
         return
     began = monotonic()
 
-    def late(*_: object) -> None:
+    def late(_: int, frame: FrameType | None) -> None:
         if monotonic() - began > longest:
             raise TimeoutError(f"it goes on for more than {longest:g} s")
-        say(f"still trying: {promise}", err=True)
+        place = at_work(frame, item)
+        say(f"still trying: {promise}{place and f', in {place}'}", err=True)
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _PATIENCE)
@@ -113,8 +115,9 @@ def _ends(promise: str, longest: float) -> Iterator[None]:
 
 def _tried(one: Check, names: tuple[str, ...], item: type, longest: float) -> tuple[str, str]:
     """The first word on a promise, and what follows it."""
+    began = perf_counter()
     try:
-        with cleaned(), ends_nothing(), _ends(one.promise, longest):
+        with cleaned(), ends_nothing(), _ends(one.promise, longest, item):
             told = one(*names)
     except Failed as failure:
         trace(failure)
@@ -122,7 +125,7 @@ def _tried(one: Check, names: tuple[str, ...], item: type, longest: float) -> tu
     except NotTested as why:
         return "?", f" (not tested: {one_line(why, _LONGEST)})"
     except BaseException as error:
-        return "BROKEN", f": {explained(error, item, _LONGEST)}"
+        return "BROKEN", f": {explained(error, item, _LONGEST, began)}"
     return "ok", f" ({told})" if told else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 
 from nasbench.base.faults import check_device
@@ -15,29 +17,31 @@ class MethodFailed(Exception):
     """Raised when a method breaks its contract; the message says how."""
 
 
-def failed(call: str, error: BaseException, method: type[Method]) -> MethodFailed:
-    """The failure of a method by an error in one of its calls.
+def failed(call: str, error: BaseException, method: type[Method], began: float) -> MethodFailed:
+    """The failure of a method by an error in one of its calls, which began at a time of `perf_counter`.
 
     Raises DeviceLost if the error is of a lost device: then another process repeats the run.
     """
     check_device(error)
-    return MethodFailed(f"{call}: {explained(error, method)}")
+    return MethodFailed(f"{call}: {explained(error, method, began=began)}")
 
 
 def built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
     """A method for a problem. Raises MethodFailed if its constructor fails."""
+    began = perf_counter()
     try:
         with asking(0):
             return spec.build(problem, rng)
     except BaseException as error:
-        raise failed("constructor", error, spec.method) from error
+        raise failed("constructor", error, spec.method, began) from error
 
 
 def logged(method: Method) -> tuple[Logged, ...]:
     """What a method has logged. Raises MethodFailed if there is something that no store can hold."""
+    began = perf_counter()
     try:
         log = tuple(Logged(*row) for row in method.log)
         log_arrays(log)
     except BaseException as error:
-        raise failed("log", error, type(method)) from error
+        raise failed("log", error, type(method), began) from error
     return log

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import perf_counter
 
+from nasbench.base.errors import StoppedAt
 from nasbench.base.faults import DeviceLost
-from nasbench.base.foreign import described, pass_on, plain, trace, where
+from nasbench.base.foreign import at_work, described, pass_on, plain, trace, where
 from nasbench.base.layout import one_line
 from nasbench.base.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
@@ -15,6 +17,8 @@ from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.refusals import Refusals
+
+_LONG = 1.0  # seconds of a call after which Ctrl-C names the line that it stops
 
 
 def is_feasible(evaluation: Evaluation, bounds: Bounds) -> bool:
@@ -77,7 +81,7 @@ def attempt(
 
     The evaluation has all metrics of the benchmark, in their order; NaN unless it is ok.
     """
-    cost = 0.0
+    cost, began = 0.0, perf_counter()
     status: Status = "failed"
     try:
         answer = benchmark.evaluate(configuration, seed, level, state)
@@ -99,7 +103,7 @@ def attempt(
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:
-        reason = explained(error, type(benchmark))
+        reason = explained(error, type(benchmark), began=began)
     return Evaluation(_nothing(benchmark), cost, status, reason)
 
 
@@ -154,17 +158,25 @@ def _nothing(benchmark: Benchmark) -> Values:
     return Values(benchmark.places, (math.nan,) * len(benchmark.metrics))
 
 
-def explained(error: BaseException, item: type | None = None, longest: int = 500) -> str:
+def explained(error: BaseException, item: type | None = None, longest: int = 500, began: float | None = None) -> str:
     """An error of foreign code as a reason to record: its type, its text and its place, in one line.
 
     Whatever a plug-in raises is recorded, sys.exit, GeneratorExit and KeyboardInterrupt too; only the user's Ctrl-C is
-    raised again.
+    raised again, as StoppedAt where the call has gone on for long.
 
     Args:
         item: the class that was called; if it is a third party's, the place is in its own files.
         longest: largest number of letters of type and text.
+        began: when the call began, by `perf_counter`.
     """
-    pass_on(error)
+    try:
+        pass_on(error)
+    except KeyboardInterrupt as stop:
+        is_long = began is not None and perf_counter() - began > _LONG
+        place = at_work(error, item) if is_long and item is not None else ""
+        if place:
+            raise StoppedAt(place) from stop
+        raise
     trace(error)
     place = where(error, item)
     return one_line(described(error), longest) + (f" ({place})" if place else "")

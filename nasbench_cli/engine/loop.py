@@ -297,7 +297,7 @@ class RunLoop:
             configuration, level, number, before = self._read(asked)
             self._benchmark.space.check(configuration)
         except BaseException as error:
-            raise failed("ask", error, type(method)) from error
+            raise failed("ask", error, type(method), begin) from error
         finally:
             thinking = perf_counter() - begin
             if isinstance(method, LongSearch):
@@ -363,7 +363,7 @@ class RunLoop:
                 told = evaluation if self._tells_all else self._without_others(evaluation, row)
                 method.tell(Observation(pending.configuration, told, feasible, pending.level, pending.trial))
         except BaseException as error:
-            failure = failed("tell", error, type(method))
+            failure = failed("tell", error, type(method), begin)
         thinking = perf_counter() - begin
         self.clock.charge(thinking)
         self.done.append(Done(pending, evaluation, started, ended, pending.thinking + thinking))

@@ -401,7 +401,7 @@ def test_too_many_choices_that_may_be_active_without_their_parents_are_refused_a
     """In each step of a walk all of them wait for the next parent: a sample of this chain would take minutes."""
     names = [f"c{number}" for number in range(400)]
     below = [{"type": "NEQ", "child": c, "parent": p, "value": 1} for p, c in pairwise(names)]
-    with pytest.raises(UsageError, match="398 hyper-parameters of this space may be active without .* on 399 others"):
+    with pytest.raises(UsageError, match=r"398 hyper-parameters of this space may be active without .* on 399 others"):
         read(of([choice(name, 1, 2) for name in names], below))
     shared = [{"type": "NEQ", "child": name, "parent": names[0], "value": 1} for name in names[1:]]
     space = read(of([choice(name, 1, 2) for name in names], shared))

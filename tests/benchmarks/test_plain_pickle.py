@@ -123,7 +123,7 @@ def shared(levels: int) -> list[object]:
     return twice
 
 
-@pytest.mark.parametrize("code", [shared(60), {0: shared(60)}, 10**5_000, None, b"f8"], ids=lambda code: type(code).__name__)
+@pytest.mark.parametrize("code", [shared(60), {0: shared(60)}, 10**5_000, None], ids=["list", "dict", "int", "none"])
 def test_no_text_is_made_of_what_is_no_type_of_numbers(code: object) -> None:
     with pytest.raises(NotPlain, match=f"^a {type(code).__name__} is no type of numbers"):
         plain_pickle.load(io.BytesIO(pickle.dumps(Made(np.dtype, (code,)), protocol=2)))
@@ -135,7 +135,7 @@ def test_a_file_of_nats_bench_whose_results_are_lists_is_refused_before_they_are
     content = {"meta_archs": ["8:8:8:8:8"], "arch2infos": {0: record}}
     path = tmp_path / "sizes.pickle.pbz2"
     path.write_bytes(bz2.compress(pickle.dumps(content, protocol=4)))
-    with pytest.raises(UsageError, match="does not have the structure of .*: AttributeError"):
+    with pytest.raises(UsageError, match=r"does not have the structure of .*: AttributeError"):
         convert(path, lambda _: None)
 
 

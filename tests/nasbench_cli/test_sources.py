@@ -270,7 +270,8 @@ def test_imports_are_found_wherever_and_however_they_are_written(tmp_path: Path,
 def test_modules_beside_one_of_no_package_count_with_it_and_packages_beside_it_do_not(
     tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = "from tests.nasbench_cli.toys import Careful\nfrom flat_steps import N\nimport large\n\n\nclass Own(Careful):\n    ''\n"
+    own = "from tests.nasbench_cli.toys import Careful\nfrom flat_steps import N\nimport large\n"
+    own += "class Own(Careful):\n    ''\n"
     files = {"flat_own.py": own, "flat_steps.py": "N = 1\n", "flat_other.py": "", "large/__init__.py": "", "a/b.py": ""}
     written(tmp_path, files)
     monkeypatch.syspath_prepend(tmp_path)
