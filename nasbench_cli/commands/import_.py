@@ -84,7 +84,8 @@ def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="Column of a table for a role, such as value=acc; repeatable.",
+    help="Column of a table for a role, such as value=acc; of another tool's files, what they do not say, such as "
+    "method=bohb; repeatable.",
 )
 @click.option("--budget", type=click.IntRange(1), metavar="N", help="Evaluations at which longer runs are cut.")
 @click.option(

@@ -31,7 +31,7 @@ class Asked:
     """Whether less or more of the value is better."""
     shape: Shape | None = None
     columns: dict[str, str] = field(default_factory=dict)
-    """Role (of `MARKS` and `FACTS`) → column of a table."""
+    """Role (of `MARKS` and `FACTS`) → column of a table; for a tool's files: value → metric, a mark → what it is."""
     budget: int | None = None
     """Evaluations at which longer runs are cut."""
     seconds: float | None = None

@@ -11,7 +11,7 @@ __all__ = ["READERS", "Reader", "reader_of"]
 
 
 def reader_of(path: Path, name: str = "") -> Reader:
-    """The reader with a name, or else the only one that knows a file or folder.
+    """The reader with a name, or else the only one that knows a file or folder; one of a tool goes before tables.
 
     Raises UsageError if none knows it, or several do.
     """
@@ -19,6 +19,7 @@ def reader_of(path: Path, name: str = "") -> Reader:
         return READERS.get(name)
     every = {name: READERS.get(name) for name in READERS.names()}
     known = [name for name, reader in every.items() if reader.knows(path)]
+    known = [name for name in known if name != "table"] or known
     if len(known) == 1:
         return every[known[0]]
     if known:
