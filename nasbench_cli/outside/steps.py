@@ -21,7 +21,7 @@ _REPEATED = 1000
 
 
 @dataclass(frozen=True)
-class Steps:
+class LoggedRun:
     """The logged evaluations of a run."""
 
     marks: tuple[str, str, str]
@@ -71,7 +71,7 @@ def columns(path: Path, rows: Sequence[Sequence[str]], *places: int) -> tuple[Ar
     return tuple(found.T)
 
 
-def frame_of(runs: Sequence[Steps], shape: Shape) -> tuple[pd.DataFrame, str]:
+def frame_of(runs: Sequence[LoggedRun], shape: Shape) -> tuple[pd.DataFrame, str]:
     """The rows of all runs, and what is said of seeds.
 
     A run's seed is its instance, or, where several runs of a method are on one, 1000 times that and the run's number.

@@ -9,7 +9,7 @@ from pathlib import Path
 from nasbench.base.errors import UsageError
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
-from nasbench.cli.outside.steps import Steps, blocks, columns, frame_of
+from nasbench.cli.outside.steps import LoggedRun, blocks, columns, frame_of
 from nasbench.cli.outside.texts import beginning, check_asked, files_below, member, near, text_of
 
 _FACTS = {"function": r"funcId = *(\d+)", "dimension": r"DIM = *(\d+)", "method": r"algId = *'+(.*?)'+ *(?:,|$)"}
@@ -37,7 +37,7 @@ class Coco(Reader):
         return Rows(frame, "distance to the optimum", "best", "minimise", "", note)
 
 
-def _runs(info: Path, method: str) -> Iterator[Steps]:
+def _runs(info: Path, method: str) -> Iterator[LoggedRun]:
     """The runs that a file names: for each dimension a line of facts, a comment, and a line of data."""
     facts: dict[str, str] = {}
     for line in filter(None, map(str.strip, text_of(info).splitlines())):
@@ -55,7 +55,7 @@ def _runs(info: Path, method: str) -> Iterator[Steps]:
             yield from _logged(info, line, (method or facts["method"], bench, "none"))
 
 
-def _logged(info: Path, line: str, marks: tuple[str, str, str]) -> Iterator[Steps]:
+def _logged(info: Path, line: str, marks: tuple[str, str, str]) -> Iterator[LoggedRun]:
     """The runs of a line of data: `data_f1/bbobexp_f1_DIM2.dat, 1:20|6.2e-02, 2:20|6.7e-01`."""
     name, *entries = (part.strip() for part in line.split(","))
     data = member(info.parent, name)
@@ -70,7 +70,7 @@ def _logged(info: Path, line: str, marks: tuple[str, str, str]) -> Iterator[Step
             raise UsageError(
                 f"{data} has evaluation {evaluations[-1]:g}, and {info.name} names {evals}: one is damaged"
             )
-        yield Steps(marks, int(run[1]), evals, evaluations, best, best)
+        yield LoggedRun(marks, int(run[1]), evals, evaluations, best, best)
 
 
 READERS.add("coco", Coco())

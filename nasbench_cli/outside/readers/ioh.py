@@ -11,7 +11,7 @@ import numpy as np
 from nasbench.base.errors import UsageError
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows, Shape
-from nasbench.cli.outside.steps import Array, Steps, blocks, columns, frame_of
+from nasbench.cli.outside.steps import Array, LoggedRun, blocks, columns, frame_of
 from nasbench.cli.outside.texts import beginning, check_asked, files_below, member, near, object_of
 
 _OURS = "nasbench, "
@@ -47,7 +47,7 @@ def _is_ioh(path: Path) -> bool:
     return b'"function_id"' in text and b'"maximization"' in text and b'"algorithm"' in text
 
 
-def _runs(file: Path, facts: dict[str, Any], method: str, sign: float) -> Iterator[Steps]:
+def _runs(file: Path, facts: dict[str, Any], method: str, sign: float) -> Iterator[LoggedRun]:
     """The runs of a function. Raises UsageError for damaged files."""
     try:
         for scenario in facts["scenarios"]:
@@ -70,7 +70,7 @@ def _runs(file: Path, facts: dict[str, Any], method: str, sign: float) -> Iterat
                         "one is damaged, or improvements were not logged"
                     )
                 ends = values if _is_ours(facts) and _rises(values) else best
-                yield Steps(marks, int(run["instance"]), evals, evaluations, values, ends)
+                yield LoggedRun(marks, int(run["instance"]), evals, evaluations, values, ends)
     except (KeyError, TypeError, ValueError, IndexError):
         raise UsageError(
             f"{file} is damaged, or not of this version of IOHprofiler: a fact of a run is missing"
@@ -95,7 +95,7 @@ def _rises(values: Array) -> bool:
     return bool((np.diff(values) > 0).any())
 
 
-def _shape(runs: Sequence[Steps], asked: Asked, is_ours: bool) -> tuple[Shape, str]:
+def _shape(runs: Sequence[LoggedRun], asked: Asked, is_ours: bool) -> tuple[Shape, str]:
     """What rows are read as, and why. Raises UsageError if they cannot be what is asked for."""
     if is_ours and any(_rises(run.values) for run in runs):
         if asked.shape not in (None, "final"):
