@@ -66,7 +66,11 @@ def as_stores(sources: Sequence[Source], asked: Asked, command: str = "") -> Ite
             yield stores, []
             return
         folder = Path(scratch) / "elsewhere"
-        notes = import_runs(others, folder, asked, command=command)
+        try:
+            notes = import_runs(others, folder, asked, command=command)
+        except UsageError as error:
+            more = "--" in str(error).replace("--direction", "")
+            raise UsageError(f"{error}{'; `nasbench import runs` takes these options' * more}") from None
         yield [*stores, folder], notes
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.benchmarks.tabular.direction import is_score, scale_of
+from nasbench.benchmarks.tabular.direction import is_score, rises, scale_of
 from nasbench.cli.engine.columns import incumbents
 from nasbench.cli.outside.rows import MARKS, SPACE, Asked, Rows
 from nasbench.cli.outside.table import is_finished
@@ -122,10 +122,10 @@ def _check_scales(frame: pd.DataFrame, name: str) -> None:
 
 
 def _loss(name: str, values: Array, is_maximised: bool) -> tuple[str, Array]:
-    """What is minimised: the value, its complement if it is a share or in percent, or its negative."""
+    """What is minimised: the value, its complement if its name is that of a share or percentage, or its negative."""
     if not is_maximised:
         return name, values
-    scale = scale_of(values) if is_score(name) else None
+    scale = scale_of(values) if rises(name) else None
     return (f"{scale} - {name}", scale - values) if scale else (f"negative {name}", -values)
 
 

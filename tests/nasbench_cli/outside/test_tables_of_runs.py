@@ -13,6 +13,7 @@ from scipy import stats
 
 import nasbench as public
 from nasbench.base.errors import StoreError, UsageError
+from nasbench.cli.outside.runs import _loss
 from nasbench.results import Store
 from tests.conftest import Printed
 
@@ -92,6 +93,9 @@ def test_more_is_better_where_it_is_said(reported: Callable[..., list[float]]) -
     turned = frame.assign(accuracy=100 - 100 * frame["value"]).drop(columns="value")
     assert reported(turned) == less  # accuracies rise by their name
     assert reported(frame, direction="maximise") == pytest.approx([4 - rank for rank in less])
+    assert _loss("mean_loss", np.array([0.2, 0.4]), True)[0] == "negative mean_loss"
+    assert _loss("accuracy", np.array([0.2, 0.4]), True)[1].tolist() == [0.8, 0.6]
+    assert _loss("accuracy", np.array([20.0, 40.0]), True)[0] == "100 - accuracy"
 
 
 ASKED = {
@@ -231,6 +235,13 @@ def test_a_newcomer_reports_a_file(nasbench: Callable[..., Printed], file: Path)
     assert "54 runs of 20 evaluations" in done.out.replace("\n", " ")
     assert "Wilcoxon signed-rank" in done.out
     assert "read as a table; the value is value; taken for benchmark task, evaluation step" in done.err
+
+
+def test_a_report_of_a_file_names_the_command_with_more_options(nasbench: Callable[..., Printed], file: Path) -> None:
+    pd.read_csv(file)[:-3].to_csv(file, index=False)
+    done = nasbench("report", file, "--direction", "minimise")
+    assert done.code == 2
+    assert "--budget 17 cuts the longer ones; `nasbench import runs` takes these options" in done.err.replace("\n", " ")
 
 
 def test_our_own_runs_and_theirs_are_never_mixed_up(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
