@@ -33,7 +33,7 @@ METHODS = (
     "random",
     "evolution:population=10,tournament=3",
     "reinforce:rate=0.001",
-    "reinforce:rate=0.01",
+    "reinforce",
     "local",
     "c-tpe",
 )

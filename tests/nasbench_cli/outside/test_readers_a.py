@@ -1,0 +1,632 @@
+"""Files of Optuna, scikit-learn, SMAC3, MLflow, Weights & Biases and Ray Tune become runs.
+
+Optuna, scikit-learn and SMAC3 write their files here; those of MLflow and Ray are made by `make_files_a.py`; the table
+of Weights & Biases, whose server makes it, is written by its documentation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nasbench.base.errors import UsageError
+from nasbench.cli.outside import Asked, Rows
+from nasbench.cli.outside.readers import reader_of
+from nasbench.results import Store
+from tests.conftest import Printed
+
+FILES = Path(__file__).parent / "files"
+Nasbench = Callable[..., Printed]
+
+
+def read(path: Path, reader: str = "", **asked: Any) -> Rows:
+    return reader_of(path, reader).read(path, Asked(**asked))
+
+
+def refused(path: Path, reader: str = "", **asked: Any) -> str:
+    with pytest.raises(UsageError) as error:
+        read(path, reader, **asked)
+    return str(error.value)
+
+
+def marks(rows: Rows) -> list[tuple[str, str, str]]:
+    return sorted({(str(a), str(b), str(c)) for a, b, c in rows.frame[["method", "benchmark", "seed"]].to_numpy()})
+
+
+def one_sentence(done: Printed) -> str:
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("nasbench: ")
+    assert len(done.err.strip().splitlines()) == 1
+    return done.err
+
+
+# ---------------------------------------------------------------- Optuna
+
+START = datetime(2026, 1, 1)
+TRIALS = [  # state, value, seconds at the start and at the end, slack
+    ("COMPLETE", 0.50, 0, 10, -1.0),
+    ("COMPLETE", 0.90, 0, 40, 1.0),  # the best one, and not feasible
+    ("FAIL", None, 10, 15, None),
+    ("COMPLETE", 0.70, 15, 30, 0.0),
+    ("PRUNED", 0.99, 30, 35, -1.0),
+    ("RUNNING", None, 40, None, None),
+    ("WAITING", None, None, None, None),
+]
+
+
+def optuna_file(path: Path, names: list[str], direction: str = "maximize", is_bound: bool = True, **attrs: Any) -> Path:
+    optuna = pytest.importorskip("optuna")
+    from optuna.storages import JournalStorage, RDBStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    is_journal = path.suffix != ".db"
+    storage = JournalStorage(JournalFileBackend(str(path))) if is_journal else RDBStorage(f"sqlite:///{path}")
+    space = {
+        "depth": optuna.distributions.IntDistribution(1, 9),
+        "kind": optuna.distributions.CategoricalDistribution("ab"),
+    }
+    for name in names:
+        study = optuna.create_study(storage=storage, study_name=name, directions=direction.split())
+        for key, value in attrs.items():
+            study.set_user_attr(key, value)
+        for number, (state, value, start, end, slack) in enumerate(TRIALS):
+            trial = optuna.trial.FrozenTrial(
+                number=number,
+                trial_id=number,
+                state=optuna.trial.TrialState[state],
+                value=None if " " in direction else value,
+                values=[value, value] if " " in direction and value is not None else None,
+                datetime_start=None if start is None else START + timedelta(seconds=start),
+                datetime_complete=None if end is None else START + timedelta(seconds=end),
+                params={"depth": number + 1, "kind": "ab"[number % 2]},
+                distributions=space,
+                user_attrs={},
+                system_attrs={"constraints": [-2.0, slack]} if is_bound and slack is not None else {},
+                intermediate_values={},
+            )
+            study.add_trial(trial)
+    return path
+
+
+@pytest.mark.parametrize("name", ["studies.log", "studies.db"])
+def test_studies_of_optuna_are_runs(name: str, tmp_path: Path) -> None:
+    path = optuna_file(tmp_path / name, ["TPE/digits/3", "GP/digits/4"])
+    digest = hashlib.sha256(path.read_bytes()).digest()
+    rows = read(path)
+    assert hashlib.sha256(path.read_bytes()).digest() == digest
+    assert (rows.shape, rows.sense, rows.name) == ("trajectory", "maximise", "value")
+    assert marks(rows) == [("GP", "digits", "4"), ("TPE", "digits", "3")]
+    own = rows.frame[rows.frame["method"] == "TPE"]
+    assert set(own["constraint"]) == {"constrained"}
+    assert own["evaluation"].tolist() == [1, 2, 3, 4, 5]
+    assert own["seconds"].tolist() == [10, 15, 30, 35, 40]
+    assert own["status"].tolist() == ["ok", "failed", "ok", "failed", "ok"]
+    np.testing.assert_equal(own["value"].to_numpy(float), [0.5, np.nan, 0.7, np.nan, 0.9])
+    assert own["feasible"].tolist() == [True, False, True, True, False]
+    assert own["configuration"].iloc[2] == {"depth": 4, "kind": "b"}
+    assert "is taken for the method" not in rows.note
+
+
+def test_the_best_trial_of_optuna_is_the_incumbent(nasbench: Nasbench, tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    path = optuna_file(tmp_path / "studies.log", ["TPE/digits/3"])
+    assert nasbench("import", "runs", path, "--store", tmp_path / "s").code == 0
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    study = optuna.load_study(study_name="TPE/digits/3", storage=JournalStorage(JournalFileBackend(str(path))))
+    (fragment,) = Store.open(tmp_path / "s").fragments()
+    table = fragment.table().to_pydict()
+    best = table["incumbent"][-1] - 1
+    assert table["objective"][best] == -0.7
+    assert table["evaluation"][best] == 3  # the third one to end
+    assert json.loads(table["configuration"][best]) == study.best_params
+    assert study.best_value == 0.7
+
+
+def test_studies_with_other_names_say_what_they_were_taken_for(tmp_path: Path) -> None:
+    rows = read(optuna_file(tmp_path / "mine.log", ["my study"], "minimize", is_bound=False))
+    assert marks(rows) == [("my study", "mine", "0")]
+    assert (rows.sense, set(rows.frame["constraint"])) == ("minimise", {"none"})
+    assert rows.frame["feasible"].all()
+    assert "taken for the method, with seed 0 on mine" in rows.note
+    stated = read(
+        optuna_file(tmp_path / "b.log", ["x"], method="CMA-ES", benchmark="sphere", seed=7, objective="error")
+    )
+    assert (marks(stated), stated.name) == ([("CMA-ES", "sphere", "7")], "error")
+    assert "taken for the method" not in stated.note
+
+
+def test_studies_of_optuna_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    both = optuna_file(tmp_path / "two.log", ["a/b/1"], "minimize maximize", is_bound=False)
+    assert "study a/b/1" in refused(both)
+    assert "has several objectives" in refused(both)
+    up = optuna_file(tmp_path / "up.log", ["a/b/1"])
+    assert "maximise: --direction minimise contradicts it" in refused(up, sense="minimise")
+    assert read(up, sense="maximise").sense == "maximise"
+    optuna_file(up, ["a/b/2"], "minimize")
+    assert "studies that minimise and others that maximise" in refused(up)
+
+
+def test_our_export_for_optuna_reads_back_with_the_same_verdict(
+    nasbench: Nasbench, small_store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "studies.jsonl"
+    asked = ("--score", "observed", "--json", "--format", "json")
+    ours = nasbench("report", small_store.folder, *asked, "--out", tmp_path / "a", "--optuna", path)
+    back = nasbench("report", path, *asked, "--out", tmp_path / "b")
+    assert (ours.code, back.code) == (0, 0)
+    one, other = json.loads(ours.out), json.loads(back.out)
+    assert len({rank["20"] for rank in one["ranks"]}) == 2
+    assert (one["ranks"], one["pairs"]) == (other["ranks"], other["pairs"])
+    rows = read(path)
+    assert (set(rows.frame["seed"]), len(rows.frame)) == ({"0", "1", "2"}, 2 * 3 * 20)
+    (constraint,) = set(rows.frame["constraint"])
+    assert constraint == "model_size@0.5"
+    assert not rows.frame["feasible"].all()
+
+
+def test_damaged_files_of_optuna_are_one_sentence(nasbench: Nasbench, tmp_path: Path) -> None:
+    whole = optuna_file(tmp_path / "whole.log", ["a/b/1"]).read_bytes()
+    cut = tmp_path / "cut.log"
+    cut.write_bytes(whole[:-20])
+    store = ("--store", tmp_path / "s")
+    assert f"the last line of {cut} is cut off" in one_sentence(nasbench("import", "runs", cut, *store))
+    lines = whole.splitlines(keepends=True)
+    cut.write_bytes(b"".join([*lines[:3], lines[3][:30] + b"\n", *lines[4:]]))
+    assert "is damaged, or of another version of Optuna" in one_sentence(nasbench("import", "runs", cut, *store))
+    cut.write_bytes(b'{"op_code":4,"worker_id":"x"}\n')
+    assert "is damaged, or of another version of Optuna" in one_sentence(nasbench("import", "runs", cut, *store))
+    base = optuna_file(tmp_path / "whole.db", ["a/b/1"])
+    base.write_bytes(base.read_bytes()[: 5 * 4096])
+    assert "damaged" in one_sentence(nasbench("import", "runs", base, "--reader", "optuna", *store))
+    with sqlite3.connect(tmp_path / "other.db") as database:
+        database.execute("create table runs (x)")
+    assert "no reader knows it" in one_sentence(nasbench("import", "runs", tmp_path / "other.db", *store))
+
+
+def test_without_optuna_its_files_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = optuna_file(tmp_path / "a.log", ["a/b/1"])
+    monkeypatch.setitem(sys.modules, "optuna.storages", None)
+    assert "pip install optuna" in refused(path)
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+def searched(path: Path, scoring: Any = None, is_halving: bool = False, **grid: Any) -> Any:
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_iris
+    from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+    from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
+    from sklearn.neighbors import KNeighborsClassifier
+
+    data, target = load_iris(return_X_y=True)
+    grid = grid or {"n_neighbors": [50, 3, 70], "weights": ["uniform", "distance"]}
+    if is_halving:
+        search = HalvingGridSearchCV(KNeighborsClassifier(), grid, cv=3, min_resources=50, factor=2, random_state=0)
+    else:
+        search = GridSearchCV(KNeighborsClassifier(), grid, scoring=scoring, cv=3, refit=not isinstance(scoring, list))
+    search.fit(data, target)
+    pd.DataFrame(search.cv_results_).to_csv(path)
+    return search
+
+
+def test_a_search_of_scikit_learn_is_a_run(tmp_path: Path) -> None:
+    folder = tmp_path / "iris"
+    folder.mkdir()
+    search = searched(folder / "grid.csv")
+    rows = read(folder / "grid.csv")
+    assert (rows.shape, rows.sense, rows.name) == ("trajectory", "maximise", "score")
+    assert marks(rows) == [("grid", "iris", "0")]
+    assert rows.frame["evaluation"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert rows.frame["value"].max() == pytest.approx(search.best_score_)
+    best = rows.frame.loc[search.best_index_]
+    assert best["value"] == rows.frame["value"].max()
+    assert best["configuration"] == search.best_params_
+    np.testing.assert_allclose(rows.frame["cost"], search.cv_results_["mean_fit_time"])
+    assert "taken for the method, with seed 0 on iris, its folder" in rows.note
+    assert "contradicts" in refused(folder / "grid.csv", sense="minimise")
+    shutil.copy(folder / "grid.csv", folder / "grid__flowers__5.csv")
+    named = read(folder / "grid__flowers__5.csv")
+    assert marks(named) == [("grid", "flowers", "5")]
+    assert "taken for the method" not in named.note
+
+
+def test_several_scores_of_scikit_learn_are_asked(tmp_path: Path, nasbench: Nasbench) -> None:
+    searched(tmp_path / "a.csv", ["accuracy", "f1_macro"])
+    asked = ("import", "runs", tmp_path / "a.csv", "--store", tmp_path / "s")
+    assert "--column value=mean_test_accuracy" in one_sentence(nasbench(*asked))
+    assert nasbench(*asked, "--column", "value=mean_test_f1_macro").code == 0
+    rows = read(tmp_path / "a.csv", columns={"value": "mean_test_f1_macro", "method": "param_weights"})
+    assert rows.name == "f1_macro"
+    assert [mark[0] for mark in marks(rows)] == ["distance", "uniform"]
+    assert sorted(rows.frame["evaluation"]) == [1, 1, 2, 2, 3, 3]
+    assert "unknown column" in refused(tmp_path / "a.csv", columns={"value": "mean_test_f2"})
+    assert "unknown role" in refused(tmp_path / "a.csv", columns={"test": "params"})
+
+
+def test_fits_that_fail_and_halving_of_scikit_learn(tmp_path: Path) -> None:
+    with pytest.warns(match="non-finite"):
+        searched(tmp_path / "a.csv", n_neighbors=[3, 999])
+    rows = read(tmp_path / "a.csv")
+    assert rows.frame["status"].tolist() == ["ok", "failed"]
+    search = searched(tmp_path / "h.csv", is_halving=True)
+    resources = search.cv_results_["n_resources"]
+    halved = read(tmp_path / "h.csv")
+    assert len(set(resources)) > 1
+    assert len(halved.frame) == (resources == max(resources)).sum()
+    assert f"{(resources < max(resources)).sum()} evaluations on less than {max(resources)} resources" in halved.note
+
+
+# ---------------------------------------------------------------- SMAC3
+
+
+@pytest.fixture(scope="module")
+def smac_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of ten trials, of which some break."""
+    pytest.importorskip("smac")
+    from ConfigSpace import ConfigurationSpace, Float
+    from smac import RandomFacade, Scenario
+
+    def evaluate(config: Any, seed: int = 0) -> float:
+        if config["x"] > 0.7:
+            raise ValueError("breaks")
+        return float((config["x"] - 0.3) ** 2)
+
+    folder = tmp_path_factory.mktemp("smac")
+    for seed in (3, 4):
+        space = ConfigurationSpace(seed=seed)
+        space.add(Float("x", (0, 1)))
+        scenario = Scenario(
+            space,
+            name="parabola",
+            objectives="regret",
+            seed=seed,
+            n_trials=10,
+            deterministic=True,
+            output_directory=folder,
+        )
+        RandomFacade(scenario, evaluate, logging_level=False, overwrite=True).optimize()
+    return folder
+
+
+def changed(source: Path, target: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    facts = json.loads(source.read_text())
+    change(facts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(facts, indent=2))
+    return target
+
+
+def test_runs_of_smac(smac_folder: Path) -> None:
+    rows = read(smac_folder)
+    assert (rows.shape, rows.sense, rows.name) == ("trajectory", "minimise", "regret")
+    assert marks(rows) == [("SMAC Random", "parabola", "3"), ("SMAC Random", "parabola", "4")]
+    history = smac_folder / "parabola" / "3" / "runhistory.json"
+    facts = json.loads(history.read_text())
+    own = read(history).frame
+    assert own["evaluation"].tolist() == list(range(1, 11))
+    statuses = [trial["status"] for trial in facts["data"]]
+    assert {*statuses} == {1, 2}
+    assert own["status"].tolist() == ["ok" if status == 1 else "failed" for status in statuses]
+    best = min(facts["data"], key=lambda trial: trial["cost"])
+    assert own["value"].min() == best["cost"]
+    assert own.loc[own["value"].idxmin(), "configuration"] == facts["configs"][str(best["config_id"])]
+    assert own["value"].notna().sum() == statuses.count(1)
+    ends = [trial["endtime"] - facts["data"][0]["starttime"] for trial in facts["data"]]
+    np.testing.assert_allclose(own["seconds"], ends)
+    np.testing.assert_allclose(own["cost"], [trial["time"] for trial in facts["data"]])
+    assert "contradicts" in refused(history, sense="maximise")
+
+
+def test_special_runs_of_smac(smac_folder: Path, tmp_path: Path) -> None:
+    history, scenario = (smac_folder / "parabola" / "3" / f"{name}.json" for name in ("runhistory", "scenario"))
+
+    def budgets(facts: dict[str, Any]) -> None:
+        for number, trial in enumerate(facts["data"]):
+            trial["budget"] = 9.0 if number % 2 else 3.0
+
+    def running(facts: dict[str, Any]) -> None:
+        facts["data"][0]["status"] = 0
+        for trial in facts["data"]:
+            trial["starttime"] = trial["endtime"] = 0.0
+
+    def costs(facts: dict[str, Any]) -> None:
+        facts["data"][0]["cost"] = [1.0, 2.0]
+
+    def instances(facts: dict[str, Any]) -> None:
+        facts["data"][0]["instance"] = "other"
+
+    plain = read(changed(history, tmp_path / "there" / "runhistory.json", budgets))
+    assert marks(plain) == [("SMAC", "there", "0")]
+    assert "no scenario.json beside it: the benchmark is its folder there, the seed 0" in plain.note
+    assert len(plain.frame) == 5
+    assert "5 trials at budgets below 9" in plain.note
+    asked = read(changed(history, tmp_path / "there" / "runhistory.json", running))
+    assert len(asked.frame) == 9
+    assert asked.frame["seconds"].isna().all()
+    assert "several objectives" in refused(changed(history, tmp_path / "c.json", costs))
+    assert "2 instances" in refused(changed(history, tmp_path / "c.json", instances))
+    named = changed(scenario, tmp_path / "there" / "scenario.json", lambda facts: facts.update(name="BO__sphere__8"))
+    assert marks(read(named.with_name("runhistory.json"))) == [("BO", "sphere", "8")]
+
+
+def test_damaged_runs_of_smac_are_one_sentence(nasbench: Nasbench, smac_folder: Path, tmp_path: Path) -> None:
+    whole = (smac_folder / "parabola" / "3" / "runhistory.json").read_text()
+    path = tmp_path / "runhistory.json"
+    path.write_text(whole[:-50])
+    asked = ("import", "runs", path, "--store", tmp_path / "s")
+    assert f"{path} is damaged or cut off" in one_sentence(nasbench(*asked))
+    path.write_text(whole.replace('"config_id"', '"config"'))
+    assert "is not as SMAC3 2.x writes it: KeyError: 'config_id'" in one_sentence(nasbench(*asked))
+
+
+# ---------------------------------------------------------------- MLflow
+
+
+@pytest.fixture
+def mlruns(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FILES / "mlruns", tmp_path / "mlruns"))
+
+
+def runs_of(mlruns: Path) -> list[Path]:
+    """The folders of MLflow's runs, in the order of their starts."""
+
+    def start(run: Path) -> str:
+        return next(line for line in (run / "meta.yaml").read_text().splitlines() if line.startswith("start_time"))
+
+    return sorted((meta.parent for meta in mlruns.glob("*/*/meta.yaml")), key=start)
+
+
+ACCURACY = {"value": "val_accuracy"}
+
+
+def test_an_experiment_of_mlflow_is_a_run(mlruns: Path, nasbench: Nasbench, tmp_path: Path) -> None:
+    rows = read(mlruns, columns=ACCURACY)
+    assert marks(rows) == [("random", "digits", "3")]
+    assert (rows.name, rows.shape, rows.sense) == ("val_accuracy", "trajectory", "maximise")
+    expected = [0.5 + 0.05 * (7 * number % 8) for number in range(8)]
+    np.testing.assert_allclose(rows.frame["value"], [*expected, np.nan])
+    assert rows.frame["evaluation"].tolist() == list(range(1, 10))
+    assert rows.frame["status"].tolist() == ["ok"] * 8 + ["failed"]
+    assert rows.frame["configuration"].iloc[0] == {"depth": "1", "rate": "0.1"}
+    assert rows.frame["seconds"].is_monotonic_increasing
+    assert 0 < rows.frame["seconds"].iloc[0] < rows.frame["seconds"].iloc[-1] < 10
+    asked = ("import", "runs", mlruns, "--store", tmp_path / "s")
+    assert "--column value=train_loss" in one_sentence(nasbench(*asked))
+    assert "unknown metric 'accuracy'" in one_sentence(nasbench(*asked, "--column", "value=accuracy"))
+    assert nasbench(*asked, "--column", "value=val_accuracy").code == 0
+
+
+def test_the_table_of_mlflow_is_the_same_run(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FILES / "mlflow.csv", tmp_path / "random__digits__3.csv"))
+    folder, table = (read(source, columns=ACCURACY) for source in (FILES / "mlruns", path))
+    assert marks(table) == [("random", "digits", "3")]
+    np.testing.assert_allclose(table.frame["value"], folder.frame["value"])
+    np.testing.assert_allclose(table.frame["seconds"], folder.frame["seconds"], atol=1e-3)
+    assert table.frame["status"].tolist() == folder.frame["status"].tolist()
+    assert table.frame["configuration"].iloc[1] == {"depth": 2, "rate": 0.2}
+    assert read(path, columns={"value": "metrics.val_accuracy"}).name == "val_accuracy"
+    assert marks(read(FILES / "mlflow.csv", columns=ACCURACY)) == [("mlflow", "files", "0")]
+
+
+def test_runs_of_mlflow_that_name_their_method_are_grouped(mlruns: Path) -> None:
+    for number, run in enumerate(runs_of(mlruns)):
+        (run / "tags" / "method").write_text("ab"[number % 2])
+        (run / "params" / "task").write_text("wine")
+        (run / "params" / "seed").write_text(str(number // 4))
+    rows = read(mlruns, columns=ACCURACY)
+    assert rows.frame.groupby(["method", "seed"])["evaluation"].apply(list).to_dict() == {
+        ("a", "0"): [1, 2],
+        ("a", "1"): [1, 2],
+        ("a", "2"): [1],
+        ("b", "0"): [1, 2],
+        ("b", "1"): [1, 2],
+    }
+    assert set(rows.frame["benchmark"]) == {"wine"}
+    named = read(mlruns, columns=ACCURACY | {"method": "depth", "benchmark": "mlflow.user"})
+    assert marks(named)[0][:2] == ("1", "root")
+    (runs_of(mlruns)[0] / "tags" / "method").unlink()
+    assert "8 of 9 runs name a method" in refused(mlruns, columns=ACCURACY)
+
+
+def test_a_seed_without_a_method_is_that_of_a_training(mlruns: Path) -> None:
+    for number, run in enumerate(runs_of(mlruns)):
+        (run / "params" / "seed").write_text(str(number))
+    assert marks(read(mlruns, columns=ACCURACY)) == [("random", "digits", "3")]
+    assert "--column method=NAME" in refused(mlruns, columns=ACCURACY | {"seed": "seed"})
+    assert "unknown parameter or tag 'algo'" in refused(mlruns, columns=ACCURACY | {"method": "algo"})
+
+
+def test_single_runs_of_mlflow_are_histories_or_results(mlruns: Path, tmp_path: Path) -> None:
+    for number, run in enumerate(runs_of(mlruns)):
+        (run / "tags" / "method").write_text("m")
+        (run / "params" / "seed").write_text(str(number))
+    steps = read(mlruns, columns=ACCURACY)
+    first = steps.frame[steps.frame["seed"] == "0"]
+    assert (first["evaluation"].tolist(), steps.shape) == ([1, 2], "trajectory")
+    np.testing.assert_allclose(first["value"], [0.4, 0.5])
+    assert "steps of the metric are its evaluations" in steps.note
+    final = read(mlruns, columns={"value": "train_loss"})
+    assert (final.shape, final.sense, len(final.frame)) == ("final", "minimise", 9)
+    assert "each is a run, with its last value" in final.note
+
+
+def test_runs_of_mlflow_under_way_deleted_and_parents_are_left_out(mlruns: Path) -> None:
+    first, second, third, *others = runs_of(mlruns)
+    for run, old, new in ((first, "status: 3", "status: 1"), (second, "stage: active", "stage: deleted")):
+        text = (run / "meta.yaml").read_text()
+        assert old in text
+        (run / "meta.yaml").write_text(text.replace(old, new))
+    for run in others:
+        (run / "tags" / "mlflow.parentRunId").write_text(third.name)
+    rows = read(mlruns, columns=ACCURACY)
+    np.testing.assert_allclose(rows.frame["value"][:2], [0.5 + 0.05 * (21 % 8), 0.5 + 0.05 * (28 % 8)])
+    assert len(rows.frame) == 6
+    assert "2 runs left out: parents of others, or under way" in rows.note
+    (others[1] / "tags" / "mlflow.parentRunId").write_text(others[0].name)
+    assert "several parent runs" in refused(mlruns, columns=ACCURACY)
+
+
+def test_damaged_runs_of_mlflow_are_one_sentence(nasbench: Nasbench, mlruns: Path, tmp_path: Path) -> None:
+    asked = ("--store", tmp_path / "s", "--column", "value=val_accuracy")
+    run = runs_of(mlruns)[0]
+    metric, meta = run / "metrics" / "val_accuracy", run / "meta.yaml"
+    whole, facts = metric.read_text(), meta.read_text()
+    metric.write_text(whole[:-7])
+    assert f"{metric} is damaged" in one_sentence(nasbench("import", "runs", mlruns, *asked))
+    metric.write_text(whole)
+    meta.write_text(facts[: facts.index("start_time")])
+    assert "is damaged, or of another version of MLflow: 'start_time'" in one_sentence(
+        nasbench("import", "runs", mlruns, *asked)
+    )
+    table = tmp_path / "mlflow.csv"
+    table.write_text((FILES / "mlflow.csv").read_text()[:-200])
+    assert "mlflow.csv" in one_sentence(nasbench("import", "runs", table, *asked))
+
+
+# ---------------------------------------------------------------- Weights & Biases
+
+WANDB = """"Name","State","Notes","User","Tags","Created","Runtime","Sweep","lr","layers","_step","accuracy"
+"late","finished","-","me","","2026-03-01T10:00:30.000Z","12","","0.1","2","9","0.7"
+"first","finished","-","me","","2026-03-01T10:00:00.000Z","20","","0.2","3","9","0.9"
+"broken","crashed","-","me","","2026-03-01T10:00:40.000Z","5","","0.3","4","2","0.99"
+"now","running","-","me","","2026-03-01T10:00:50.000Z","5","","0.4","5","2","0.95"
+"""
+
+
+def test_runs_of_weights_and_biases(tmp_path: Path, nasbench: Nasbench) -> None:
+    path = tmp_path / "grid__mnist__2.csv"
+    path.write_text(WANDB)
+    asked = ("import", "runs", path, "--store", tmp_path / "s")
+    assert "accuracy, layers or lr may be the value: --column value=accuracy" in one_sentence(nasbench(*asked))
+    rows = read(path, columns={"value": "accuracy"})
+    assert (marks(rows), rows.shape, rows.sense) == ([("grid", "mnist", "2")], "trajectory", "maximise")
+    np.testing.assert_equal(rows.frame["value"].to_numpy(), [0.9, 0.7, np.nan])
+    assert rows.frame["seconds"].tolist() == [20, 42, 45]
+    assert rows.frame["cost"].tolist() == [20, 12, 5]
+    assert rows.frame["status"].tolist() == ["ok", "ok", "failed"]
+    assert rows.frame["configuration"].iloc[0] == {"lr": 0.2, "layers": 3}
+    assert nasbench(*asked, "--column", "value=accuracy").code == 0
+    plain = Path(shutil.copy(path, tmp_path / "export.csv"))
+    assert marks(read(plain, columns={"value": "accuracy"})) == [("export", tmp_path.name, "0")]
+
+
+def test_runs_of_weights_and_biases_that_name_their_method_are_results(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text(WANDB.replace('"lr","layers"', '"method","seed"'))
+    rows = read(path, columns={"value": "accuracy"})
+    assert (rows.shape, rows.name) == ("final", "accuracy")
+    assert marks(rows)[0] == ("0.1", "export", "2")
+
+
+def test_damaged_tables_of_weights_and_biases_are_one_sentence(tmp_path: Path, nasbench: Nasbench) -> None:
+    path = tmp_path / "export.csv"
+    asked = ("import", "runs", path, "--store", tmp_path / "s", "--column", "value=accuracy")
+    path.write_text(WANDB[:-40])
+    assert "export.csv" in one_sentence(nasbench(*asked))
+    path.write_text(WANDB.replace("2026-03-01T10:00:40.000Z", "yesterday"))
+    assert "Created of" in one_sentence(nasbench(*asked))
+    path.write_text(WANDB.replace("2026-03-01T10:00:40.000Z", ""))
+    assert "Created of" in one_sentence(nasbench(*asked))
+
+
+# ---------------------------------------------------------------- Ray Tune
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FILES / "grid__parabola__4", tmp_path / "grid__parabola__4"))
+
+
+def trial(experiment: Path, number: int) -> Path:
+    (found,) = experiment.glob(f"*_0000{number}_*")
+    return found
+
+
+def test_an_experiment_of_ray_is_a_run(experiment: Path, nasbench: Nasbench, tmp_path: Path) -> None:
+    rows = read(experiment)
+    assert (marks(rows), rows.shape, rows.name) == ([("grid", "parabola", "4")], "trajectory", "loss")
+    expected = [(x - 2) ** 2 + 1 / 3 for x in range(6)]
+    expected[3] = np.nan
+    np.testing.assert_allclose(rows.frame["value"], expected)
+    assert [row["x"] for row in rows.frame["configuration"]] == list(range(6))
+    assert rows.frame["status"].tolist() == ["ok", "ok", "ok", "failed", "ok", "ok"]
+    last = json.loads((trial(experiment, 2) / "result.json").read_text().splitlines()[-1])
+    assert rows.frame["cost"].iloc[2] == last["time_total_s"]
+    first = json.loads((trial(experiment, 0) / "result.json").read_text().splitlines()[0])
+    assert rows.frame["seconds"].iloc[2] == last["timestamp"] - first["timestamp"]
+    assert "trials reported 1 to 3 times" in rows.note
+    assert nasbench("import", "runs", experiment, "--store", tmp_path / "s").code == 0
+    for path in experiment.glob("*/result.json"):
+        path.unlink()
+    pd.testing.assert_frame_equal(read(experiment).frame, rows.frame)
+
+
+def test_trials_of_ray_are_in_the_order_of_their_first_reports(experiment: Path) -> None:
+    path = trial(experiment, 5) / "result.json"
+    reports = [json.loads(line) | {"timestamp": 1, "other": {"depth": 7}} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(report) + "\n" for report in reports))
+    assert "loss or other/depth may be the value: --column value=loss" in refused(experiment)
+    rows = read(experiment, columns={"value": "loss"})
+    assert [row["x"] for row in rows.frame["configuration"]] == [5, 0, 1, 2, 3, 4]
+
+
+def test_a_trial_of_ray_without_a_report_is_a_failed_evaluation(experiment: Path) -> None:
+    for name in ("result.json", "progress.csv"):
+        (trial(experiment, 1) / name).write_text("")
+    rows = read(experiment)
+    assert rows.frame["status"].tolist() == ["ok", "failed", "ok", "failed", "ok", "ok"]
+    assert rows.frame["configuration"].iloc[1] == {"x": 1}
+
+
+def test_damaged_trials_of_ray_are_one_sentence(experiment: Path, nasbench: Nasbench, tmp_path: Path) -> None:
+    asked = ("import", "runs", experiment, "--store", tmp_path / "s")
+    path, params = (trial(experiment, 4) / name for name in ("result.json", "params.json"))
+    whole = path.read_text()
+    path.write_text(whole[:-30])
+    assert f"line 3 of {path} is damaged or cut off" in one_sentence(nasbench(*asked))
+    path.write_text("[1]\n" + whole)
+    assert f"line 1 of {path} is no object of JSON" in one_sentence(nasbench(*asked))
+    path.write_text(whole)
+    params.write_text('{"x":')
+    assert f"{params} is damaged or cut off" in one_sentence(nasbench(*asked))
+
+
+# ---------------------------------------------------------------- together
+
+
+def test_readers_know_their_own_files_alone(experiment: Path, mlruns: Path, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text(WANDB)
+    (tmp_path / "t.csv").write_text("method,benchmark,seed,value\na,b,0,1\n")
+    (tmp_path / "empty.log").write_text("")
+    titles = {path: reader_of(path).title for path in (experiment, mlruns, tmp_path / "w.csv", tmp_path / "t.csv")}
+    assert list(titles.values()) == [
+        "an experiment of Ray Tune",
+        "runs of MLflow",
+        "runs of Weights & Biases",
+        "a table",
+    ]
+    for path in (tmp_path / "empty.log", tmp_path):
+        with pytest.raises(UsageError, match="no reader knows it"):
+            reader_of(path)
+
+
+def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch, experiment: Path) -> None:
+    from nasbench.cli.outside import files
+
+    monkeypatch.setattr(files, "_MOST", 100)
+    assert "has more than 100 bytes" in refused(experiment)
