@@ -129,8 +129,8 @@ def test_the_best_trial_of_optuna_is_the_incumbent(nasbench: Nasbench, tmp_path:
     study = optuna.load_study(study_name="TPE/digits/3", storage=JournalStorage(JournalFileBackend(str(path))))
     (fragment,) = Store.open(tmp_path / "s").fragments()
     table = fragment.table().to_pydict()
-    best = table["incumbent"][-1] - 1
-    assert table["objective"][best] == -0.7
+    assert table["incumbent"][-1] == -0.7
+    best = table["objective"].index(-0.7)
     assert table["evaluation"][best] == 3  # the third one to end
     assert json.loads(table["configuration"][best]) == study.best_params
     assert study.best_value == 0.7
