@@ -459,6 +459,7 @@ def test_single_runs_of_mlflow_are_histories_or_results(mlruns: Path, tmp_path: 
     first = steps.frame[steps.frame["seed"] == "0"]
     assert (first["evaluation"].tolist(), steps.shape) == ([1, 2], "trajectory")
     np.testing.assert_allclose(first["value"], [0.4, 0.5])
+    assert first["seconds"].between(0, 10).all()
     assert "steps of the metric are its evaluations" in steps.note
     final = read(mlruns, columns={"value": "train_loss"})
     assert (final.shape, final.sense, len(final.frame)) == ("final", "minimise", 9)
@@ -578,11 +579,16 @@ def test_an_experiment_of_ray_is_a_run(experiment: Path, nasbench: Nasbench, tmp
 
 def test_trials_of_ray_are_in_the_order_of_their_first_reports(experiment: Path) -> None:
     path = trial(experiment, 5) / "result.json"
-    reports = [json.loads(line) | {"timestamp": 1, "other": {"depth": 7}} for line in path.read_text().splitlines()]
+    reports = [
+        json.loads(line) | {"timestamp": 1, "other": {"a": {"depth": 7}}} for line in path.read_text().splitlines()
+    ]
     path.write_text("".join(json.dumps(report) + "\n" for report in reports))
-    assert "loss or other/depth may be the value: --column value=loss" in refused(experiment)
+    assert "loss or other/a/depth may be the value: --column value=loss" in refused(experiment)
     rows = read(experiment, columns={"value": "loss"})
     assert [row["x"] for row in rows.frame["configuration"]] == [5, 0, 1, 2, 3, 4]
+    reports[-1]["timestamp"] = 1e12  # the order is that of the first reports
+    path.write_text("".join(json.dumps(report) + "\n" for report in reports))
+    assert read(experiment, columns={"value": "loss"}).frame["configuration"].iloc[0] == {"x": 5}
 
 
 def test_a_trial_of_ray_without_a_report_is_a_failed_evaluation(experiment: Path) -> None:
