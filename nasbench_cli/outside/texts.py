@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Collection, Iterator
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import listed
 from nasbench.base.textfile import content_of, parse_json
+from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from nasbench.cli.outside.rows import Asked, Shape
 
 _MOST_BYTES = 1 << 28
@@ -110,3 +112,29 @@ def numbers_of(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
         )
     values = numbers.to_numpy(float)
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def objects_of(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else."""
+    objects = list(values_of(path))
+    for number, value in enumerate(objects, 1):
+        if not isinstance(value, dict):
+            raise UsageError(f"line {number} of {path} is no object of JSON")
+    return objects
+
+
+def header_of(path: Path) -> list[str]:
+    """The names of the columns of a CSV file, to recognise it; none of any other file."""
+    if path.suffix.lower() != ".csv":
+        return []
+    text = beginning(path, 1 << 20).decode("utf-8-sig", "replace")
+    try:
+        return next(csv.reader(text.splitlines()), [])
+    except csv.Error:
+        return []
+
+
+def frame_of(path: Path) -> pd.DataFrame:
+    """The columns of a CSV file. Raises UsageError if it is damaged."""
+    header = [name for name in column_names(path) if name]  # pandas leaves the name of its index empty
+    return read_columns(path, dict.fromkeys(header, "of runs"), set(), header)

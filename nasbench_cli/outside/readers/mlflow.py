@@ -11,9 +11,9 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.cli.outside.files import beginning, frame_of, header_of, text_of
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
+from nasbench.cli.outside.texts import beginning, frame_of, header_of, text_of
 from nasbench.cli.outside.tracked import Tracked, metric_of, rows_of
 
 _META = "meta.yaml"
