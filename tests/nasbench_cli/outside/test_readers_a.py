@@ -369,7 +369,7 @@ def test_damaged_runs_of_smac_are_one_sentence(nasbench: Nasbench, smac_folder: 
     path = tmp_path / "runhistory.json"
     path.write_text(whole[:-50])
     asked = ("import", "runs", path, "--store", tmp_path / "s")
-    assert f"{path} is damaged or cut off" in one_sentence(nasbench(*asked))
+    assert f"{path} is not JSON" in one_sentence(nasbench(*asked))
     path.write_text(whole.replace('"config_id"', '"config"'))
     assert "is not as SMAC3 2.x writes it: KeyError: 'config_id'" in one_sentence(nasbench(*asked))
 
@@ -437,8 +437,8 @@ def test_runs_of_mlflow_that_name_their_method_are_grouped(mlruns: Path) -> None
         ("b", "1"): [1, 2],
     }
     assert set(rows.frame["benchmark"]) == {"wine"}
-    named = read(mlruns, columns=ACCURACY | {"method": "depth", "benchmark": "mlflow.user"})
-    assert marks(named)[0][:2] == ("1", "root")
+    named = read(mlruns, columns=ACCURACY | {"method": "depth", "benchmark": "mlflow.runName"})
+    assert marks(named)[0][:2] == ("1", "trial-0")
     (runs_of(mlruns)[0] / "tags" / "method").unlink()
     assert "8 of 9 runs name a method" in refused(mlruns, columns=ACCURACY)
 
@@ -604,12 +604,12 @@ def test_damaged_trials_of_ray_are_one_sentence(experiment: Path, nasbench: Nasb
     path, params = (trial(experiment, 4) / name for name in ("result.json", "params.json"))
     whole = path.read_text()
     path.write_text(whole[:-30])
-    assert f"line 3 of {path} is damaged or cut off" in one_sentence(nasbench(*asked))
+    assert f"{path} is damaged or cut off: line 3 is no JSON" in one_sentence(nasbench(*asked))
     path.write_text("[1]\n" + whole)
     assert f"line 1 of {path} is no object of JSON" in one_sentence(nasbench(*asked))
     path.write_text(whole)
     params.write_text('{"x":')
-    assert f"{params} is damaged or cut off" in one_sentence(nasbench(*asked))
+    assert f"{params} is not JSON" in one_sentence(nasbench(*asked))
 
 
 # ---------------------------------------------------------------- together
@@ -632,7 +632,7 @@ def test_readers_know_their_own_files_alone(experiment: Path, mlruns: Path, tmp_
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch, experiment: Path) -> None:
-    from nasbench.cli.outside import files
+    from nasbench.cli.outside import texts
 
-    monkeypatch.setattr(files, "_MOST", 100)
+    monkeypatch.setattr(texts, "_MOST_BYTES", 100)
     assert "has more than 100 bytes" in refused(experiment)
