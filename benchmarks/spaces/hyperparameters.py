@@ -116,7 +116,7 @@ def _check_values(hyperparameter: Choice) -> None:
     if not values or len(set(values)) != len(values):
         raise UsageError(f"{hyperparameter.name} needs one or more distinct values, not {list(values)}")
     prior = hyperparameter.prior
-    if prior and (len(prior) != len(values) or not all(0 < share < math.inf for share in prior)):
+    if prior and (len(prior) != len(values) or not all(0 < share <= _LARGEST for share in prior)):
         raise UsageError(f"the prior of {hyperparameter.name} needs a positive number per value, not {list(prior)}")
 
 

@@ -21,7 +21,10 @@ FEW = 20
 """Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
 _NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)(0|[1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
 _EPOCHS = re.compile(r"\d*(?:ep|epochs?|(?:time)?steps?|iter(?:s|ations?)?)\d*")
-_CUT = re.compile(r"(ndcg|recall|precision|hits?|map|mrr|top|bleu|rouge|cifar)\W*[\d,.:]+$|\d[.:]\d+$", re.IGNORECASE)
+_CUT = re.compile(
+    r"(ndcg|recall|precision|hits?|map|mrr|gap|top|bleu|rouge|cifar)[\W_]*(?:at[\W_]*)?[\d,.:]+$|\d[.:]\d+$",
+    re.IGNORECASE,
+)
 """Ends of names whose number is no epoch: a rank at which lists are cut (`ndcg@10`), a threshold, a data set."""
 _BITS = {2, 4, 8, 16, 32, 64}
 

@@ -48,6 +48,8 @@ _QUALIFIERS = re.compile(
     "|sens|spec|classif|regr|rollout|learners"
 )
 """Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""
+_ELSEWHERE = re.compile("rewards?|gap|ce|fid|profits?|utility|hits?")
+"""Words that say more or less in most files, and something else in some: NNI writes any result as `reward`."""
 _QUALITY = re.compile("scores?|fitness")
 """Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
 _FORMULA = re.compile(
@@ -117,7 +119,8 @@ def strange_words(name: str) -> str:
 
     def beside(*known: re.Pattern[str]) -> str:
         def is_known(word: str) -> bool:
-            return any(pattern.fullmatch(word) for pattern in (*known, _LOWER, _FEES, _NEGATED, _QUALIFIERS))
+            kinds = (*known, _LOWER, _FEES, _NEGATED, _QUALIFIERS)
+            return not _ELSEWHERE.fullmatch(word) and any(pattern.fullmatch(word) for pattern in kinds)
 
         return ", ".join(whole for whole, *pieces in words if not (is_known(whole) or all(map(is_known, pieces))))
 

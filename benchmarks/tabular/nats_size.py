@@ -98,6 +98,13 @@ def _row(architecture: str) -> int:
     )
 
 
+def _number(value: Any) -> float:
+    """A number of a record. Raises TypeError for a text, which may be so long that reading it takes for ever."""
+    if isinstance(value, str | bytes):
+        raise TypeError("a text in place of a number")
+    return float(value)
+
+
 def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
     if len({row for row, _ in networks}) < len(networks):
         raise ValueError("a network is there twice")
@@ -109,15 +116,22 @@ def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[st
     for row, runs in networks:
         for repetition, run in enumerate(runs):
             valid, test = (
-                [100 - float(run["eval_acc1es"][f"{split}@{epoch}"]) for epoch in range(epochs)]
+                [100 - _number(run["eval_acc1es"][f"{split}@{epoch}"]) for epoch in range(epochs)]
                 for split in (data.valid, data.test)
             )
-            times = np.cumsum([float(run["train_times"][epoch]) for epoch in range(epochs)])
+            times = np.cumsum([_number(run["train_times"][epoch]) for epoch in range(epochs)])
             curves[row, repetition] = np.stack([valid, test, times], axis=1)
             if len(run["latency"]) > _MOST_LATENCIES:
                 raise ValueError(f"{len(run['latency']):,} latencies of a training")
-            latency = float(np.mean(list(map(float, run["latency"])))) if run["latency"] else np.nan
-            values[row, repetition] = valid[-1], test[-1], times[-1], float(run["params"]), float(run["flop"]), latency
+            latency = float(np.mean(list(map(_number, run["latency"])))) if run["latency"] else np.nan
+            values[row, repetition] = (
+                valid[-1],
+                test[-1],
+                times[-1],
+                _number(run["params"]),
+                _number(run["flop"]),
+                latency,
+            )
     metrics = (
         Metric(f"{data.valid}-error@{epochs}", "%", True, "100 - accuracy", data.valid, epochs),
         Metric(f"{data.test}-error@{epochs}", "%", True, "100 - accuracy", data.test, epochs),

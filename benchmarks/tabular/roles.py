@@ -155,7 +155,7 @@ def _useless(column: Column, export: Export) -> str:
 def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) -> bool:
     """Whether a column that its name leaves out, or takes for a resource, may be chosen.
 
-    It holds numbers and stands before the first score; those of a resource are whole and few: a `memory` of 10000.
+    It holds numbers and stands before the first score, as a replay `memory` does.
     """
     if column.meaning not in ("identity", "rank", "spread", "resource") or export.knows(column.name):
         return False
@@ -163,9 +163,7 @@ def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) ->
         return False
     if column.meaning == "identity" and (is_label(column.name) or column.distinct == len(column.values)):
         return False
-    if column.meaning == "resource" and (export.is_prefixed or not column.has_few):
-        return False
-    if column.meaning == "resource" and (column.numbers != np.floor(column.numbers)).any():
+    if column.meaning == "resource" and export.is_prefixed:
         return False
     first = next((place for place, other in enumerate(columns) if other.meaning == "score"), len(columns))
     return any(column is other for other in columns[:first])

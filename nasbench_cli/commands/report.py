@@ -109,13 +109,12 @@ from nasbench.results.scores import names as scores
 )
 @click.option(
     "--direction",
-    "sense",
     type=click.Choice(SENSES),
     help="Of a file of runs that were made elsewhere: whether less or more of its value is better.",
 )
 @takes_data_dir
 @click.pass_context
-def report(context: click.Context, /, out: Path, as_json: bool, sense: Sense | None, **options: Any) -> None:
+def report(context: click.Context, /, out: Path, as_json: bool, direction: Sense | None, **options: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR.
 
     In place of a STORE, a table of runs that were made elsewhere, or what another tool has written: `nasbench import
@@ -125,7 +124,7 @@ def report(context: click.Context, /, out: Path, as_json: bool, sense: Sense | N
 
     stores, against = options.pop("stores"), options.pop("against")
     request = replace(asked_report(out, **options), command=command_line(context))
-    with as_stores(stores, Asked(sense), request.command) as (folders, notes):
+    with as_stores(stores, Asked(direction), request.command) as (folders, notes):
         for note in notes:
             say(note, err=True)
         opened = opened_stores(folders, against)

@@ -119,6 +119,7 @@ class Archive(Store):
             """Budgets and workers of all its runs, as text."""
             self._members = steps, feasible
             self._runs = sum(len(f.runs) for f in self._fragments)
+            self._rows_there = sum(run.rows for f in self._fragments for run in f.runs)
         except _DAMAGE as error:
             raise StoreError(f"{path} is no archive of nasbench ({type(error).__name__}: {error})") from None
 
@@ -166,13 +167,13 @@ class Archive(Store):
     @cached_property
     def _steps(self) -> tuple[Columns, NDArray[np.intp]]:
         """The kept rows, and where those of each run begin, with their end."""
-        table = decoded(self._members[0])
+        table = decoded(self._members[0], most_rows=self._rows_there)
         columns = {name: table[name].to_numpy() for name in table.column_names}
         return columns, np.searchsorted(columns["run"], np.arange(len(self._bits) + 1))
 
     @cached_property
     def _bits(self) -> list[bytes]:
-        table = decoded(self._members[1])
+        table = decoded(self._members[1], most_rows=self._runs)
         if len(table) != self._runs:
             raise ValueError("their numbers differ")
         bits: list[bytes] = table[FEASIBLE].to_pylist()

@@ -16,10 +16,14 @@ class TooLarge(ValueError):
     """A file unpacks to more than is read; the message says how much that is."""
 
 
-def decoded(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Table:
+def decoded(source: Path | bytes, columns: Sequence[str] | None = None, most_rows: int | None = None) -> pa.Table:
     """The rows of a Parquet file, or of the bytes of one, optionally in some columns.
 
-    Raises TooLarge; ValueError for columns that are neither numbers nor texts; OSError or ArrowException for damage.
+    Args:
+        most_rows: how many rows there may be, where something else says it.
+
+    Raises TooLarge; ValueError for more rows, and for columns that are neither numbers nor texts; OSError or
+    ArrowException for damage.
     """
     most = max(_LEAST, _RATIO * (source.stat().st_size if isinstance(source, Path) else len(source)))
     file = _opened(source, [])
@@ -29,7 +33,10 @@ def decoded(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Ta
         raise ValueError("categories, which take the place of numbers or texts")
     words = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_binary(kind)]
     width = 4 * len(words) + sum(kind.bit_width for name, kind in kinds.items() if name not in words) / 8
-    size = width * sum(facts.row_group(i).num_rows for i in range(facts.num_row_groups))
+    rows = sum(facts.row_group(i).num_rows for i in range(facts.num_row_groups))
+    if most_rows is not None and rows > most_rows:
+        raise ValueError(f"{rows:,} rows, where at most {most_rows:,} can be")
+    size = width * rows
     _refuse(size, most)
     # A text that repeats is read once, with a number for each of its rows, until the length of all texts is known.
     table = (_opened(source, words) if words else file).read(None if columns is None else list(columns))

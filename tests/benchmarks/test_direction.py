@@ -53,6 +53,7 @@ def test_only_a_name_of_which_every_word_is_known_is_beyond_doubt() -> None:
 def test_a_word_that_falls_is_in_doubt_beside_one_that_rises_or_lessens() -> None:
     doubtful = {"deviance_explained": "explained", "Profit/Loss": "profit", "error_reduction": "reduction"}
     assert {name: strange_words(name) for name in doubtful} == doubtful
+    assert {name: strange_words(name) for name in ("reward", "val_GAP@20")} == {"reward": "reward", "val_GAP@20": "gap"}
     plain = "explained_variance accuracy_drop brier_score mean_score_time val_top1_error neg_log_likelihood"
     assert [strange_words(name) for name in plain.split()] == [""] * len(plain.split())
 

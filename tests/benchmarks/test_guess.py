@@ -356,7 +356,16 @@ def test_a_number_at_which_lists_are_cut_is_no_epoch(guessed: Guessed) -> None:
     text = guessed("\n".join(["lr,bs,ndcg@10,recall@20,train_time", *rows]))
     assert "epoch" not in text
     assert "# ? the first metric is the objective: or should recall@20 be it?" in text
-    for name in ("mAP_0.5:0.95", "BLEU-4", "val_acc_top-1", "pinball_loss_0.9", "acc_cifar-10"):
+    for name in (
+        "mAP_0.5:0.95",
+        "BLEU-4",
+        "val_acc_top-1",
+        "pinball_loss_0.9",
+        "acc_cifar-10",
+        "val_hits_at_10",
+        "recall_20",
+        "val_GAP@20",
+    ):
         assert numbered(name) is None
     assert numbered("val_acc_12") == ("val_acc_{epoch}", 12)
 

@@ -152,6 +152,7 @@ MEMO = b"\x80\x02K\x01r" + (2**27).to_bytes(4, "little") + b"."  # a number, kep
         ({"latency": nested(7)}, "not 'list'"),
         ({"train_times": dict.fromkeys(range(EPOCHS), nested(7))}, "not 'list'"),
         ({"flop": nested(7)}, "not 'list'"),
+        ({"flop": "1." + "0" * 1000}, "a text in place of a number"),
     ],
 )
 def test_a_small_file_cannot_ask_for_much_memory(

@@ -154,12 +154,12 @@ def test_such_a_name_with_few_values_or_a_prefix_is_a_hyperparameter(guessed: Gu
     [
         ("memory", [10000, 50000], True),
         ("power", [10, 20], True),
-        ("memory", [512.25, 730.5], False),
-        ("memory", range(6), False),
+        ("memory", [512.25, 730.5], True),
+        ("memory", range(6), True),
         ("params_memory", [10000, 50000], False),
     ],
 )
-def test_a_resource_of_a_few_whole_numbers_before_the_score_may_be_chosen(
+def test_a_resource_before_the_score_may_be_chosen(
     name: str, values: Sequence[float], is_asked: bool, guessed: Guessed
 ) -> None:
     frame = trainings().query("epoch == 5").drop(columns="epoch")
