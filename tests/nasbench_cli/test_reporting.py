@@ -27,7 +27,8 @@ def test_python_takes_the_options_of_the_command_under_their_names() -> None:
     # Of the verdict of a result Python makes JSON itself.
     assert {option.opts[0].removeprefix("--").replace("-", "_") for option in command.params} >= options
     assert set(inspect.signature(front.report).parameters) - {"stores"} == options
-    assert set(inspect.signature(asked_report).parameters) == options - {"against", "direction"}  # no part of the request
+    no_part = {"against", "direction"}  # of the request
+    assert set(inspect.signature(asked_report).parameters) == options - no_part
 
 
 def test_the_command_and_python_write_the_same_files(
