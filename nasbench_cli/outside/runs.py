@@ -16,6 +16,7 @@ from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
 from nasbench.benchmarks.tabular.direction import is_score, rises, scale_of
 from nasbench.cli.engine.columns import incumbents
+from nasbench.cli.engine.loop import MAX_EVALUATIONS
 from nasbench.cli.outside.rows import MARKS, SPACE, Asked, Rows
 from nasbench.cli.outside.table import is_finished
 from nasbench.results.store.trajectory import ELSEWHERE, Setting, Setup, Trajectory
@@ -28,6 +29,7 @@ _CAUTION = (
     "random numbers of methods are not paired"
 )
 _TEST = "test"
+_LONGEST = 120  # letters of a name: it becomes part of names of files
 _SPACE = "made elsewhere"
 """Search space and family of benchmarks of which a table names none."""
 
@@ -53,8 +55,11 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     evals = None if asked.seconds else _budget(lengths, asked.budget, rows.shape)
     made: dict[tuple[str, str, str], tuple[Setup, list[Trajectory]]] = {}
     for (method, bench, constraint, seed), own in runs.items():
-        if method + bench + constraint != (method + bench + constraint).strip() or not method or not bench:
-            raise UsageError(f"{method!r} on {bench!r}: names are texts without spaces at their ends")
+        for text in (method, bench, constraint):
+            if not text or text != text.strip() or not text.isprintable() or len(text) > _LONGEST:
+                raise UsageError(
+                    f"{text[:40]!r} is no name: one line of at most {_LONGEST} letters, no space at its ends"
+                )
         setup = _setup(method, bench, constraint, own, name, rows.unit, evals, asked.seconds)
         trajectory = _trajectory(seed, own, rows.shape, evals, asked.seconds)
         made.setdefault((method, bench, constraint), (setup, []))[1].append(trajectory)
@@ -73,7 +78,7 @@ def _checked(frame: pd.DataFrame, shape: str) -> pd.DataFrame:
         frame["seed"] = _numbered(frame["seed"])
     else:
         frame["seed"] = frame.groupby([m for m in MARKS if m != "seed"]).cumcount() if shape == "final" else 0
-    ok = frame["value"].notna()
+    ok = pd.Series(np.isfinite(frame["value"].to_numpy(float)), frame.index)
     if "status" in frame:
         ok &= frame["status"].map(str).map(is_finished)
     frame["status"] = np.where(ok, "ok", "failed")
@@ -153,6 +158,10 @@ def _ordered(own: pd.DataFrame, shape: str, of: str) -> pd.DataFrame:
 def _budget(lengths: dict[Marks, int], asked: int | None, shape: str) -> int:
     """The evaluations of every run. Raises UsageError if runs differ and none is asked for, or a run has fewer."""
     least, most = min(lengths.values()), max(lengths.values())
+    if (asked or most) > MAX_EVALUATIONS:
+        raise UsageError(
+            f"a run has {most:,} evaluations, and a store takes {MAX_EVALUATIONS:,} at most: --budget N cuts the others"
+        )
     if shape == "best":  # a run goes on after its last improvement
         if asked is None and least < most:
             raise UsageError(

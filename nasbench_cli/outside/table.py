@@ -167,6 +167,8 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
 
 
 def _numbers(column: pd.Series[float], name: str) -> pd.Series[float]:
+    if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
+        raise UsageError(f"{name} holds {column.dtype}, not numbers")
     numbers = pd.to_numeric(column, errors="coerce")
     bad = numbers.isna() & column.notna()
     if bad.any():

@@ -139,6 +139,16 @@ ASKED = {
         "accuracy of mine is a share.*of (random|theirs) in percent",
     ),
     "half an evaluation": (lambda f: f.assign(step=f["step"] / 2), {"direction": "minimise"}, "evaluations are whole"),
+    "more evaluations than a store takes": (
+        lambda f: f.assign(step=f["step"].replace(20, 10**9)),
+        {"direction": "minimise", "shape": "best"},
+        "a store takes 200,000 at most",
+    ),
+    "a name of two lines": (
+        lambda f: f.assign(method="a\n" + f["method"]), {"direction": "minimise"}, "'a.*' is no name: one line"
+    ),
+    "a long name": (lambda f: f.assign(task="x" * 5000 + f["task"]), {"direction": "minimise"}, "'xxx.*' is no name"),
+    "dates": (lambda f: f.assign(value=pd.Timestamp("2020")), {"direction": "minimise"}, "value holds datetime"),
     "a budget that a run lacks": (
         lambda f: f, {"direction": "minimise", "budget": 21}, "has 20 evaluations, fewer than 21"
     ),
@@ -164,7 +174,7 @@ def test_longer_runs_are_cut_where_a_budget_is_given(tmp_path: Path) -> None:
 
 def test_what_has_no_value_is_a_failed_evaluation(tmp_path: Path) -> None:
     frame = trajectories().assign(state="COMPLETE", feasible=True)
-    frame.loc[0, "value"] = np.nan
+    frame.loc[0, "value"] = -np.inf
     frame.loc[1, "state"] = "PRUNED"
     frame.loc[2, "feasible"] = False
     public.import_runs(frame, store=tmp_path / "store", direction="minimise")
