@@ -105,12 +105,16 @@ def joined(every: Sequence[Rows]) -> Rows:
     """The rows of several files. Raises UsageError if their values are not one quantity."""
     first = every[0]
     for other in every[1:]:
-        if (other.shape, other.sense, other.unit) != (first.shape, first.sense, first.unit):
+        if (other.name, other.shape, other.sense, other.unit) != (first.name, first.shape, first.sense, first.unit):
             raise UsageError(
                 f"{first.name} and {other.name} of two files are not one quantity, or their rows are of other kinds: "
                 "import them into stores of their own"
             )
-    frame = pd.concat([rows.frame for rows in every], ignore_index=True)
+    known = {"status": "ok", "feasible": True, "constraint": "none"}  # of a file that does not say them
+    filled = [
+        rows.frame.assign(**{name: own for name, own in known.items() if name not in rows.frame}) for rows in every
+    ]
+    frame = pd.concat(filled if every[1:] else [first.frame], ignore_index=True)
     return Rows(frame, first.name, first.shape, first.sense, first.unit)
 
 

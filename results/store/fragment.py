@@ -250,6 +250,7 @@ def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], pr
     facts = {"setup": setup.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance}
     content = _parquet(rows, facts)
     words = re.sub(r"[^\w.+-]", "_", f"{setup.method}.{setup.bench}.{setup.constraint}", flags=re.ASCII)
+    words = words if words[0].isalnum() else f"x{words}"  # a name that begins with _ or . is no fragment's
     disk.write(folder / f"{words[:_LONGEST_WORDS]}.{setup.id}.{disk.digest(content)}.parquet", content)
 
 

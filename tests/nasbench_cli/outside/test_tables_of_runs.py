@@ -324,3 +324,19 @@ def test_two_files_of_two_quantities_are_refused(tmp_path: Path) -> None:
         public.import_runs(frame, rising, store=tmp_path / "store", direction="minimise")
     with pytest.raises((UsageError, StoreError), match="direction"):
         public.import_runs(frame, store=tmp_path / "store", direction="down")
+
+
+def test_a_name_that_begins_with_a_symbol_is_stored_as_any_other(tmp_path: Path) -> None:
+    frame = trajectories().replace({"method": {"mine": "(1+1)-ES"}})
+    public.import_runs(frame, store=tmp_path / "store", direction="minimise")
+    assert {f.setup.method for f in Store.open(tmp_path / "store").fragments()} == {"(1+1)-ES", "theirs", "random"}
+
+
+def test_of_two_sources_one_need_not_say_how_evaluations_ended(tmp_path: Path) -> None:
+    frame = trajectories()
+    mine, others = frame[frame["method"] == "mine"].assign(status="ok"), frame[frame["method"] != "mine"]
+    public.import_runs(mine, others, store=tmp_path / "store", direction="minimise")
+    fragments = Store.open(tmp_path / "store").fragments()
+    assert {run.failed_evaluations for f in fragments for run in f.runs} == {0}
+    with pytest.raises(UsageError, match="value and rmse of two files are not one quantity"):
+        public.import_runs(mine, others.rename(columns={"value": "rmse"}), store=tmp_path / "s", direction="minimise")
