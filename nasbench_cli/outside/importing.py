@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 
@@ -110,10 +111,10 @@ def joined(every: Sequence[Rows]) -> Rows:
                 f"{first.name} and {other.name} of two files are not one quantity, or their rows are of other kinds: "
                 "import them into stores of their own"
             )
-    known = {"status": "ok", "feasible": True, "constraint": "none"}  # of a file that does not say them
-    filled = [
-        rows.frame.assign(**{name: own for name, own in known.items() if name not in rows.frame}) for rows in every
-    ]
+    known: dict[str, Any] = {"status": "ok", "feasible": True, "constraint": "none"}  # of a file that does not say them
+    filled = []
+    for frame in (rows.frame for rows in every):
+        filled.append(frame.assign(**{name: own for name, own in known.items() if name not in frame}))
     frame = pd.concat(filled if every[1:] else [first.frame], ignore_index=True)
     return Rows(frame, first.name, first.shape, first.sense, first.unit)
 
