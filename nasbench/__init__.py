@@ -34,10 +34,11 @@ if TYPE_CHECKING:
         parse_constraints,
     )
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
+    from nasbench.benchmarks.tabular.direction import Sense
     from nasbench.cli.engine.executors import EXECUTORS, Executor
     from nasbench.cli.outside import Asked
     from nasbench.cli.outside.optimizer import Optimizer
-    from nasbench.cli.outside.rows import Sense, Shape
+    from nasbench.cli.outside.rows import Shape
     from nasbench.cli.outside.task import BudgetUsed, OutsideTask
     from nasbench.methods import METHODS, About, Method, MethodSpec, Needs, Observation, Problem
     from nasbench.results import Store, StoreError

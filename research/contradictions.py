@@ -23,7 +23,7 @@ from nasbench.benchmarks.surrogate.yahpo import SurrogateBenchmark
 
 SAMPLE, STARTS, STEPS, MUTANTS = 4096, 8, 40, 8
 ALMOST_NONE, GAP = 0.1, 30.0
-"""Of two errors, in percent: what one is below, and how much larger the other one is, where they contradict."""
+"""Two errors contradict each other if one is below the first number, and the other more than the second larger (%)."""
 
 
 def both_errors(task: SurrogateBenchmark, configurations: list[Configuration]) -> NDArray[np.float64]:

@@ -101,7 +101,7 @@ def alternatives(clauses: Sequence[Facts], domains: Mapping[str, Domain]) -> lis
 
 
 def _size(clause: Facts) -> tuple[int, int]:
-    """Of a forbidden clause with each OR written out the number of clauses, at least 1, and of all their parts."""
+    """How many clauses a forbidden clause becomes with each OR written out (at least 1), and their parts in all."""
     if clause["type"] not in JOINED:
         return 1, 1
     sizes = [_size(part) for part in clause["clauses"]]

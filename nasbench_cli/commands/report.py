@@ -10,6 +10,7 @@ import click
 
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
+from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.cli.commands.data_dir import takes_data_dir
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.once import Command
@@ -19,7 +20,7 @@ from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.outside import Asked, as_stores
-from nasbench.cli.outside.rows import SENSES, Sense
+from nasbench.cli.outside.rows import SENSES
 from nasbench.results.scores import names as scores
 
 

@@ -115,7 +115,7 @@ def joined(every: Sequence[Rows]) -> Rows:
     filled = []
     for frame in (rows.frame for rows in every):
         filled.append(frame.assign(**{name: own for name, own in known.items() if name not in frame}))
-    frame = pd.concat(filled if every[1:] else [first.frame], ignore_index=True)
+    frame = pd.concat(filled, ignore_index=True)
     return Rows(frame, first.name, first.shape, first.sense, first.unit)
 
 

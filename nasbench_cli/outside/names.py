@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nasbench.base.errors import UsageError
-from nasbench.cli.outside.rows import Asked, Sense
+from nasbench.benchmarks.tabular.direction import Sense
+from nasbench.cli.outside.rows import Asked
 
 PLAIN = "a name that is not METHOD/BENCHMARK/SEED (or METHOD__BENCHMARK__SEED) is taken for the method, with seed 0 on"
 """The beginning of a clause that ends with the benchmark."""

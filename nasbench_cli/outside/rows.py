@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 import pandas as pd
 
-Sense: TypeAlias = Literal["minimise", "maximise"]
+from nasbench.benchmarks.tabular.direction import Sense
+
 SENSES: tuple[Sense, ...] = ("minimise", "maximise")
 Shape: TypeAlias = Literal["trajectory", "best", "final"]
 SHAPES: tuple[Shape, ...] = ("trajectory", "best", "final")

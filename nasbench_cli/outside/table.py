@@ -10,8 +10,9 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed
-from nasbench.benchmarks.tabular.direction import is_score, sense_of, strange_words
-from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Sense, Shape
+from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
+from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
+from nasbench.cli.outside.texts import numbers_of
 
 _NAMES = {
     "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",
@@ -64,10 +65,10 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     value = roles.get("value") or _value(frame, roles)
     kept = {role: column for role, column in roles.items() if role != "value"}
     rows = frame[list(kept.values())].set_axis(list(kept), axis=1)
-    rows = rows.assign(value=_numbers(frame[value], value))
+    rows = rows.assign(value=numbers_of(frame[value], value))
     for role in ("seconds", "test", "cost"):
         if role in rows:
-            rows[role] = _numbers(rows[role], roles[role])
+            rows[role] = numbers_of(rows[role], roles[role])
     if "benchmark" not in rows:
         rows["benchmark"] = title
     others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
@@ -164,17 +165,6 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
     rows = kept.melt([*marks], methods, "method", "value").dropna(subset=["value"])
     said = f"each column is a method: {count(len(methods), 'method')} in {count(len(frame), 'row')}"
     return Rows(rows, "result", "final", None, "", said)
-
-
-def _numbers(column: pd.Series[float], name: str) -> pd.Series[float]:
-    if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
-        raise UsageError(f"{name} holds {column.dtype}, not numbers")
-    numbers = pd.to_numeric(column, errors="coerce")
-    bad = numbers.isna() & column.notna()
-    if bad.any():
-        row = int(bad.to_numpy().argmax())
-        raise UsageError(f"{name} is {column.iloc[row]!r} in row {row + 1}: not a number")
-    return numbers.astype(float)
 
 
 def is_finished(status: str) -> bool:

@@ -74,10 +74,15 @@ def object_of(path: Path) -> dict[str, Any]:
 
 def values_of(path: Path) -> Iterator[Any]:
     """The values of a file with one value of JSON on each line. Raises UsageError, naming the line, for another."""
-    for number, line in enumerate(text_of(path).splitlines(), 1):
+    return (value for _, value in _numbered(path, text_of(path)))
+
+
+def _numbered(path: Path, text: str) -> Iterator[tuple[int, Any]]:
+    """The numbers of lines, from 1, and their values; empty lines have none."""
+    for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield json.loads(line)
+                yield number, json.loads(line)
             except (ValueError, RecursionError):
                 raise UsageError(f"{path} is damaged or cut off: line {number} is no JSON") from None
 
@@ -105,21 +110,27 @@ def check_asked(asked: Asked, shapes: Collection[Shape], roles: Collection[str])
 
 def numbers_of(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
     """A column as numbers; infinite ones, which tools write for failures, are unknown. Raises UsageError for others."""
+    if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
+        raise UsageError(f"{name} holds {column.dtype}, not numbers")
     numbers = pd.to_numeric(column, errors="coerce")
     if (bad := numbers.isna() & column.notna()).any():
-        raise UsageError(
-            f"{name} is {str(column[bad].iloc[0])[:60]!r} in row {int(bad.to_numpy().argmax()) + 1}: no number"
-        )
+        row = int(bad.to_numpy().argmax())
+        raise UsageError(f"{name} is {str(column.iloc[row])[:60]!r} in row {row + 1}: not a number")
     values = numbers.to_numpy(float)
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def objects_of(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else."""
-    objects = list(values_of(path))
-    for number, value in enumerate(objects, 1):
+def objects_of(path: Path, text: str | None = None) -> list[dict[str, Any]]:
+    """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else.
+
+    Args:
+        text: what the file holds; it is read by default.
+    """
+    objects = []
+    for number, value in _numbered(path, text_of(path) if text is None else text):
         if not isinstance(value, dict):
             raise UsageError(f"line {number} of {path} is no object of JSON")
+        objects.append(value)
     return objects
 
 

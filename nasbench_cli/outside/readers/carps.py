@@ -10,6 +10,7 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
+from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, text_of, values_of
@@ -51,8 +52,6 @@ def _is_gathered(path: Path) -> bool:
 
 
 def _gathered(path: Path) -> pd.DataFrame:
-    from nasbench.benchmarks.tabular.frames import column_names, read_columns
-
     header = column_names(path)
     named = [c for c in header if c in _MARKS or c.startswith(("n_", "trial_", "task_type"))]
     frame = read_columns(path, dict.fromkeys(named, "of CARP-S"), set(), header)

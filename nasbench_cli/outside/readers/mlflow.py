@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,13 @@ class MlflowRuns(Reader):
             raise UsageError(f"{path} has several parent runs: a tag method (and benchmark, seed) must tell them apart")
         ended = [run for run in kept if run["id"] not in parents and run["status"] not in _UNDER_WAY]
         plain = {k: v.removeprefix("metrics.") if k == "value" else v for k, v in asked.columns.items()}
-        asked = Asked(asked.sense, asked.shape, plain, asked.budget, asked.seconds)
+        asked = replace(asked, columns=plain)
         metric = metric_of({name for run in ended for name in run["metrics"]}, asked)
         several = path.is_dir() or len({run["experiment"] for run in kept}) > 1
         inside = path.resolve().stem if several else path.resolve().parent.name
         rows = rows_of([_tracked(run, metric) for run in ended], metric, inside, asked)
         left = [f"{count(n, 'run')} left out: parents of others, or under way"] if (n := len(kept) - len(ended)) else []
-        return Rows(rows.frame, rows.name, rows.shape, rows.sense, "", "; ".join([rows.note, *left]))
+        return replace(rows, note="; ".join([rows.note, *left]))
 
 
 def _tracked(run: dict[str, Any], metric: str) -> Tracked:

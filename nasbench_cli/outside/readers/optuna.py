@@ -12,9 +12,10 @@ from urllib.parse import quote
 import pandas as pd
 
 from nasbench.base.errors import UsageError
+from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.cli.outside.names import PLAIN, check_sense, marks_of, named_so
 from nasbench.cli.outside.readers.reader import READERS, Reader
-from nasbench.cli.outside.rows import MARKS, Asked, Rows, Sense
+from nasbench.cli.outside.rows import MARKS, Asked, Rows
 from nasbench.cli.outside.texts import beginning
 
 _JOURNAL, _DATABASE = b'{"op_code":', b"SQLite format 3\0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class RayExperiment(Reader):
                     started=began,
                     finished=_number(last, "timestamp", trial, began),
                     facts={},
-                    configuration=_configuration(trial, last),
+                    configuration=object_of(trial / _PARAMS),
                     value=_number(last, metric, trial, None),
                     is_ok=not any((trial / error).exists() for error in _ERRORS),
                     cost=_number(last, "time_total_s", trial, 0.0),
@@ -64,7 +65,7 @@ class RayExperiment(Reader):
         sizes = sorted({len(own) for own in reports.values()})
         reported = count(f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else sizes[0], "time")
         note = f"{rows.note}; trials reported {reported}; all are taken to have ended, those with an error failed"
-        return Rows(rows.frame, rows.name, rows.shape, rows.sense, "", note)
+        return replace(rows, note=note)
 
 
 def _trials(folder: Path) -> list[Path]:
@@ -99,10 +100,6 @@ def _flat(report: dict[str, Any], before: str = "") -> dict[str, Any]:
 def _is_metric(name: str, report: dict[str, Any]) -> bool:
     is_number = isinstance(report[name], int | float) and not isinstance(report[name], bool)
     return is_number and name not in _OWN and not name.startswith("config/")
-
-
-def _configuration(trial: Path, last: dict[str, Any]) -> dict[str, Any]:
-    return object_of(trial / _PARAMS)
 
 
 def _earliest(firsts: list[dict[str, Any]]) -> float:

@@ -12,7 +12,7 @@ from nasbench.base.numbers import listed
 from nasbench.cli.outside.names import PLAIN, check_sense, marks_of, named_so
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
-from nasbench.cli.outside.texts import frame_of, header_of
+from nasbench.cli.outside.texts import frame_of, header_of, numbers_of
 
 _MEAN, _PARAMETER = "mean_test_", "param_"
 _ROLES = ("method", "benchmark", "seed", "value")
@@ -49,8 +49,8 @@ class SearchResults(Reader):
         if "method" not in asked.columns and not named_so(path.stem):
             notes.append(f"{PLAIN} {inside}, its folder")
         rows["evaluation"] = rows.groupby(["method", "benchmark", "seed"], sort=False).cumcount() + 1
-        rows["value"] = _numbers(frame, value)
-        rows["cost"] = _numbers(frame, "mean_fit_time")
+        rows["value"] = numbers_of(frame[value], value)
+        rows["cost"] = numbers_of(frame["mean_fit_time"], "mean_fit_time")
         rows["status"], rows["feasible"] = np.where(rows["value"].notna(), "ok", "failed"), True
         rows["configuration"] = pd.Series(_configurations(frame), dtype=object)
         return Rows(rows, value.removeprefix(_MEAN), "trajectory", "maximise", "", "; ".join(notes))
@@ -62,14 +62,6 @@ def _value(frame: pd.DataFrame) -> str:
     if len(scores) > 1:
         raise UsageError(f"{listed(scores, 'or')} may be the value: --column value={scores[0]} says which")
     return scores[0]
-
-
-def _numbers(frame: pd.DataFrame, name: str) -> pd.Series[float]:
-    numbers = pd.to_numeric(frame[name], errors="coerce").astype(float)
-    if (bad := numbers.isna() & frame[name].notna()).any():
-        row = int(bad.to_numpy().argmax())
-        raise UsageError(f"{name} is {frame[name].iloc[row]!r} in row {row + 1}: not a number")
-    return numbers
 
 
 def _configurations(frame: pd.DataFrame) -> list[dict[str, object]]:

@@ -14,8 +14,9 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed
+from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.cli.outside.readers.reader import READERS, Reader
-from nasbench.cli.outside.rows import Asked, Rows, Sense
+from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, object_of, text_of
 
 _SENSES: dict[str, Sense] = {"min": "minimise", "max": "maximise"}

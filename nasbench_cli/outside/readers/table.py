@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +11,7 @@ from nasbench.benchmarks.tabular.frames import MOST_BYTES, check_separator, colu
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.table import read
+from nasbench.cli.outside.texts import objects_of
 
 _TABLES = (".csv", ".parquet", ".csv.gz", ".csv.bz2", ".csv.zst")
 _LINES = (".jsonl", ".ndjson")
@@ -40,18 +40,7 @@ def _lines(path: Path) -> pd.DataFrame:
     """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else."""
     if path.stat().st_size > MOST_BYTES:
         raise UsageError(f"{path} has more than {MOST_BYTES >> 30} GiB, which is the limit")
-    rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise UsageError(f"line {number} of {path} is no JSON") from None
-        if not isinstance(row, dict):
-            raise UsageError(f"line {number} of {path} is no object of JSON: {line[:40]}")
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(objects_of(path, path.read_text(encoding="utf-8", errors="replace")))
 
 
 READERS.add("table", TableReader())

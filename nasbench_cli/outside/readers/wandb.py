@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -52,7 +53,7 @@ class WandbRuns(Reader):
             )
         rows = rows_of(kept, metric, path.resolve().parent.name, asked)
         note = f"{rows.note}; the other columns, of configuration and summary, are kept as the configuration"
-        return Rows(rows.frame, rows.name, rows.shape, rows.sense, "", note)
+        return replace(rows, note=note)
 
 
 def _seconds(frame: pd.DataFrame, path: Path) -> tuple[pd.Series[float], pd.Series[float]]:

@@ -286,7 +286,7 @@ def test_an_archive_of_them_says_that_it_cannot_be_computed_again(nasbench: Call
     ("name", "text", "said"),
     [
         ("runs.csv", "method,task\n", "no rows"),
-        ("runs.jsonl", '{"method": "a"}\n{"method":\n', "line 2 of"),
+        ("runs.jsonl", '{"method": "a"}\n{"method":\n', "line 2 is no JSON"),
         ("runs.jsonl", "[1]\n", "is no object of JSON"),
         ("runs.txt", "method,task,seed,value\n", "no reader knows it"),
         ("absent.csv", None, "there is no such file"),

@@ -106,7 +106,7 @@ def test_a_run_has_its_identity_and_is_recorded_once(tmp_path: Path) -> None:
 
 
 def test_no_metric_of_a_test_split_is_told() -> None:
-    task = nasbench.task("digits")
+    task = nasbench.task("nbgraph-cora")
     assert any(metric.is_test for metric in task._benchmark.metrics)
     evaluation = Evaluation({metric.name: 1.0 for metric in task._benchmark.metrics}, 1.0)
     told = task._result(evaluation).metrics

@@ -1,7 +1,7 @@
 """Makes the files of MLflow 3.17.2 and Ray 2.60.0 in `files/`, by the tools themselves.
 
-In an environment with `pip install mlflow-skinny==3.17.2 pandas "ray[tune]==2.60.0"`: `python make_files_a.py mlflow`,
-`python make_files_a.py ray`.
+In an environment with `pip install mlflow-skinny==3.17.2 pandas "ray[tune]==2.60.0"`: `python make_trackers.py mlflow`,
+`python make_trackers.py ray`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ import tempfile
 from pathlib import Path
 
 FILES = Path(__file__).parent / "files"
+
+
+def without_folders(path: Path, scratch: Path) -> None:
+    """Replaces the folders of this machine in a text: nobody else has them."""
+    if path.is_file():
+        text = path.read_text()
+        for folder, name in ((scratch, "scratch"), (sys.prefix, "environment"), (FILES.parents[3], "project")):
+            text = text.replace(str(folder), f"/{name}")
+        path.write_text(text)
 
 
 def mlflow() -> None:
@@ -35,6 +44,8 @@ def mlflow() -> None:
     mlflow.search_runs(experiment_names=["random/digits/3"]).to_csv(FILES / "mlflow.csv", index=False)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(scratch, target)
+    for path in [FILES / "mlflow.csv", *target.rglob("*")]:
+        without_folders(path, scratch.parent)
     print(mlflow.__version__, run.info.run_id)
 
 
@@ -66,6 +77,7 @@ def ray() -> None:
                 copy = target / path.relative_to(source)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy)
+                without_folders(copy, Path(scratch))
     print(ray.__version__)
 
 

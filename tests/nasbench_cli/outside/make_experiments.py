@@ -1,4 +1,4 @@
-"""Writes the miniatures in files/, each by the tool itself, and files/VERSIONS.txt: `python make_files_b.py [NAME…]`.
+"""Writes the miniatures in files/, each by the tool itself, and VERSIONS.txt: `python make_experiments.py [NAME…]`.
 
 Needs an environment of its own: pip install syne-tune carps hpbandster ioh coco-experiment. Made with Syne Tune 0.16.0,
 CARP-S 1.1.0, HpBandSter 0.7.4, IOHexperimenter 0.4.2 and COCO 2.8.2. HpBandSter's processes did not talk to each other
