@@ -31,6 +31,8 @@ _FEES = re.compile(
 )
 _UNSIGNED = re.compile(f"{_SHARES}|{_LOWER.pattern}")
 """Quantities that have no negative values unless their sign is reversed."""
+_PARTS_OF_ALL = re.compile(rf"{_SHARES}|{_ON}err(?:ors?)?\d*|misclassifications?|mmce")
+_DISTANCES = re.compile("squared?|absolute|abs|sq|log|quadratic")
 _NEGATED = re.compile("neg|negative|negated|minus|inverted")
 _LESSENED = re.compile("drop|decrease|decline|reduction")
 _TURNED = re.compile(
@@ -141,6 +143,11 @@ def falls(name: str) -> bool:
 def is_score(name: str) -> bool:
     """Whether a name contains a word for a quality, such as an accuracy or an error."""
     return matches(name, _LOWER) or matches(name, _HIGHER)
+
+
+def is_share(name: str) -> bool:
+    """Whether a name is of a share, which some state in percent: an accuracy or an error rate, and no squared error."""
+    return matches(name, _PARTS_OF_ALL) and not matches(name, _DISTANCES)
 
 
 def is_rate(name: str) -> bool:

@@ -209,10 +209,15 @@ def asked_grid(**given: Any) -> Grid:
     values = with_defaults(given)
     if not values["methods"] or not values["benchmarks"]:
         raise UsageError("give at least one method and one benchmark")
-    for key in KEYS:
-        if values[key.name] is not None:
-            key.check(values[key.name])
+    check_values(values)
     return grid_of({key.name: key.read(values[key.name]) for key in KEYS})
+
+
+def check_values(values: Mapping[str, Any]) -> None:
+    """Raises UsageError for a value, by key, of another type than its key has; None is not given."""
+    for key in KEYS:
+        if values.get(key.name) is not None:
+            key.check(values[key.name])
 
 
 def grid_of(values: Mapping[str, Any], places: Mapping[str, str] | None = None) -> Grid:

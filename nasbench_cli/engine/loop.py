@@ -254,6 +254,16 @@ class RunLoop:
         """Whether something is left of the budget, and one more proposal is allowed."""
         return self._budget.lasts(self.clock.now()) and self._budget.is_patient
 
+    @property
+    def unfinished(self) -> str:
+        """Why a run that takes no more proposals has something left of its budget; empty if it has nothing left."""
+        budget = self._budget
+        if not budget.lasts(self.clock.now()) or budget.is_patient:
+            return ""
+        if budget.asked == MAX_EVALUATIONS:
+            return f"{MAX_EVALUATIONS} evaluations did not use up the budget"
+        return f"the last {budget.refusals:,} proposals were all refused, {self.done[-1].evaluation.reason}"
+
     def advance(self, method: Method) -> bool:
         """Asks once, waits, and tells once: a run on one worker, step by step; False if the budget ended meanwhile."""
         self._ask(method)
@@ -282,12 +292,8 @@ class RunLoop:
                 break  # what is still running when the seconds are over does not count
             self._free.append(finished.pending.worker)
             self._tell(method, finished)
-        if not budget.lasts(clock.now()) or budget.is_patient:
-            return
-        if budget.asked == MAX_EVALUATIONS:
-            raise _EndsEarly(f"{MAX_EVALUATIONS} evaluations did not use up the budget")
-        reason = self.done[-1].evaluation.reason
-        raise _EndsEarly(f"the last {budget.refusals:,} proposals were all refused, {reason}")
+        if why := self.unfinished:
+            raise _EndsEarly(why)
 
     def _ask(self, method: Method) -> None:
         begin = perf_counter()

@@ -51,7 +51,7 @@ class Optimizer:
         Args:
             configuration: as `ask` answered it.
             loss: what is minimised; NaN if the evaluation failed.
-            quantities: the value of each quantity with a limit.
+            quantities: the value of each quantity with a limit; needless where the evaluation failed.
 
         Raises UsageError for a configuration that was not asked for, or a quantity that is missing.
         """
@@ -59,12 +59,14 @@ class Optimizer:
         if not self._asked.get(text):
             raise UsageError(f"{dict(configuration)} was not asked for, or has been told already")
         names = [bound.metric.name for bound in self._bounds]
+        is_ok = bool(np.isfinite(loss))
+        if not is_ok:
+            quantities = dict.fromkeys(names, np.nan) | {n: v for n, v in quantities.items() if n in names}
         if set(quantities) != set(names):
             raise UsageError(
                 f"tell takes {', '.join(['loss', *names])}, and was given {', '.join(['loss', *quantities])}"
             )
         own = self._asked[text].pop(0)
-        is_ok = bool(np.isfinite(loss))
         metrics = {"loss": float(loss)} | {name: float(quantities[name]) for name in names}
         evaluation = Evaluation(metrics, 0.0) if is_ok else Evaluation(metrics, 0.0, "failed", "no finite loss")
         self._method.tell(Observation(own, evaluation, is_ok and self._bounds.hold(metrics)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.benchmarks.tabular.direction import is_score, rises, scale_of
+from nasbench.benchmarks.tabular.direction import is_share, rises, scale_of
 from nasbench.cli.engine.columns import incumbents
 from nasbench.cli.engine.loop import MAX_EVALUATIONS
 from nasbench.cli.outside.rows import MARKS, SPACE, Asked, Rows
@@ -48,11 +48,16 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     if "test" in frame:
         frame["test"] = _loss("test", frame["test"].to_numpy(float), sense == "maximise")[1]
     runs: dict[Marks, pd.DataFrame] = {}
+    first = _first(frame, rows.shape, asked.seconds)
     for key, own in frame.groupby([*MARKS], sort=True):
         method, bench, constraint, seed = cast("Marks", key)
-        runs[method, bench, constraint, int(seed)] = _ordered(own, rows.shape, f"{method} on {bench}, seed {seed}")
+        runs[method, bench, constraint, int(seed)] = _ordered(
+            own, rows.shape, first, f"{method} on {bench}, seed {seed}"
+        )
     lengths = {marks: int(own["evaluation"].iloc[-1]) for marks, own in runs.items()}
     evals = None if asked.seconds else _budget(lengths, asked.budget, rows.shape)
+    if asked.seconds:
+        _check_seconds(runs, asked, rows.shape)
     made: dict[tuple[str, str, str], tuple[Setup, list[Trajectory]]] = {}
     for (method, bench, constraint, seed), own in runs.items():
         for text in (method, bench, constraint):
@@ -114,7 +119,7 @@ def _truths(column: pd.Series[Any]) -> pd.Series[bool]:
 
 def _check_scales(frame: pd.DataFrame, name: str) -> None:
     """Raises UsageError where methods seem to state one quantity as a share and in percent."""
-    if not is_score(name) or (frame["value"].dropna() < 0).any():
+    if not is_share(name) or (frame["value"].dropna() < 0).any():
         return
     best = frame.groupby(["benchmark", "method"])["value"].max().unstack()
     for bench, row in best.iterrows():
@@ -134,7 +139,22 @@ def _loss(name: str, values: Array, is_maximised: bool) -> tuple[str, Array]:
     return (f"{scale} - {name}", scale - values) if scale else (f"negative {name}", -values)
 
 
-def _ordered(own: pd.DataFrame, shape: str, of: str) -> pd.DataFrame:
+def _first(frame: pd.DataFrame, shape: str, seconds: float | None) -> int:
+    """The number of a run's first evaluation, 0 or 1, which is that of all runs.
+
+    Raises UsageError for improvements whose evaluations nobody counts, where these are the budget.
+    """
+    if "evaluation" in frame:
+        return int(pd.to_numeric(frame["evaluation"], errors="coerce").min() != 0)
+    if shape == "best" and seconds is None:
+        raise UsageError(
+            "no column numbers the evaluations of the best values so far: --column evaluation=NAME names it, or "
+            "--budget-seconds S compares after equal times"
+        )
+    return 1
+
+
+def _ordered(own: pd.DataFrame, shape: str, first: int, of: str) -> pd.DataFrame:
     """The rows of a run in their order, with the number of each evaluation from 1."""
     if shape == "final":
         return own.assign(evaluation=1)
@@ -145,7 +165,7 @@ def _ordered(own: pd.DataFrame, shape: str, of: str) -> pd.DataFrame:
     numbers = pd.to_numeric(own["evaluation"], errors="coerce").to_numpy(float)
     if not (np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers >= 0)).all():
         raise UsageError(f"{of}: numbers of evaluations are whole, from 0 or 1")
-    numbers = numbers - min(numbers[0], 1) + 1 if numbers[0] == 0 else numbers
+    numbers = numbers + 1 - first
     if shape == "trajectory" and not np.array_equal(numbers, np.arange(1, len(own) + 1)):
         gap = int(np.flatnonzero(numbers != np.arange(1, len(own) + 1))[0])
         raise UsageError(
@@ -177,6 +197,34 @@ def _budget(lengths: dict[Marks, int], asked: int | None, shape: str) -> int:
         method, bench, _, seed = min(lengths, key=lengths.__getitem__)
         raise UsageError(f"{method} on {bench}, seed {seed}, has {count(least, 'evaluation')}, fewer than {asked}")
     return asked or least
+
+
+def _check_seconds(runs: dict[Marks, pd.DataFrame], asked: Asked, shape: str) -> None:
+    """Raises UsageError unless runs have a clock that reaches the budget in seconds, which is the only one."""
+    budget = float(asked.seconds or 0)
+    if asked.budget is not None:
+        raise UsageError("--budget and --budget-seconds are two budgets: runs are cut at one")
+    if not 0 < budget < math.inf:
+        raise UsageError(f"--budget-seconds must be a positive number, not {budget:g}")
+    ends: dict[Marks, float] = {}
+    for marks, own in runs.items():
+        of = f"{marks[0]} on {marks[1]}, seed {marks[3]}"
+        if not {"seconds", "cost"} & set(own):
+            raise UsageError("no column has the seconds of a run's clock: --column seconds=NAME names it")
+        if "seconds" in own and (own["seconds"].diff().dropna() < 0).any():
+            raise UsageError(
+                f"{of}: seconds fall from one evaluation to the next, as no clock does: --column cost=NAME says that "
+                "they are those of each evaluation"
+            )
+        steps = np.diff(_finished(own), prepend=0.0)
+        ends[marks] = math.inf if shape == "best" else float(steps.sum() + steps.max())
+    shortest = min(ends, key=ends.__getitem__)
+    if ends[shortest] <= budget:
+        end = float(_finished(runs[shortest])[-1])
+        raise UsageError(
+            f"{shortest[0]} on {shortest[1]}, seed {shortest[3]}, ends at {end:g} seconds, before {budget:g}: "
+            f"--budget-seconds {end:g} cuts the others there"
+        )
 
 
 def _setup(
@@ -223,7 +271,10 @@ def _setup(
 def _trajectory(seed: int, own: pd.DataFrame, shape: str, evals: int | None, seconds: float | None) -> Trajectory:
     if evals is not None and shape == "best":
         own = _filled(own, evals)
-    own = own[own["evaluation"] <= evals] if evals is not None else own[own["seconds"] <= seconds]
+    if evals is not None:
+        own = own[own["evaluation"] <= evals]
+    if seconds is not None:
+        own = own[_finished(own) <= seconds]
     n = len(own)
     finished = _finished(own)
     feasible = own["feasible"].to_numpy(bool)

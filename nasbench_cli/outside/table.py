@@ -110,8 +110,8 @@ def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     """The column of the value. Raises UsageError if there is none, or several may be."""
     free = [c for c in _header(frame) if c not in roles.values()]
     rest = [c for c in free if pd.api.types.is_numeric_dtype(frame[c])]
-    named = [c for c in free if _VALUE.fullmatch(_plain(c))] or [c for c in rest if is_score(c)]
-    found = named or (rest if len(rest) == 1 else [])
+    named = [c for c in free if _VALUE.fullmatch(_plain(c)) or (c in rest and is_score(c))]
+    found = [c for c in named if _plain(c) == "value"] or named or (rest if len(rest) == 1 else [])
     if len(found) == 1:
         return str(found[0])
     if found:
@@ -130,6 +130,8 @@ def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Aske
     sizes = rows.groupby(marks, sort=False, dropna=False).size()
     if sizes.max() == 1:
         return "final"
+    if "seed" not in rows and "evaluation" not in asked.columns:
+        _check_one_run(roles, int(sizes.max()))
     if _BEST.search(_plain(value)):
         return "best"
     order = "evaluation" if "evaluation" in rows else "seconds"
@@ -140,6 +142,21 @@ def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Aske
             "--shape trajectory that each row has what its evaluation gave"
         )
     return "trajectory"
+
+
+def _check_one_run(roles: Mapping[str, str], size: int) -> None:
+    """Raises UsageError where rows of one method on one benchmark may be evaluations of a run, or runs."""
+    numbers = roles.get("evaluation", "")
+    if not numbers:
+        raise UsageError(
+            f"a method has {size} rows on a benchmark, and no column is the seed: --shape trajectory says that they "
+            "are evaluations of one run, --shape final that each is a run"
+        )
+    if "trial" in _plain(numbers):
+        raise UsageError(
+            f"no column is the seed, and {numbers} may be either: --column evaluation={numbers} says that it numbers "
+            f"evaluations, --column seed={numbers} --shape final that it numbers runs"
+        )
 
 
 def _sense(name: str) -> Sense | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -12,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nasbench.base.errors import UsageError
+from nasbench.base.numbers import count
 from nasbench.benchmarks import Bounds, Evaluation, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, Space
-from nasbench.cli.engine.keys import several
+from nasbench.cli.engine.keys import check_values, several
 from nasbench.cli.engine.loop import opened
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.cli.engine.provenance import provenance
@@ -134,9 +136,12 @@ class OutsideTask:
 
         Raises UsageError for a name that is taken, or for options that are no numbers or texts.
         """
+        check_values({"evals": evals, "budget_seconds": seconds})
+        if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+            raise UsageError(f"seed must be a whole number from 0, not {seed!r}")
         evals = 200 if evals is None and seconds is None else evals
         planned = self._planned(name, Protocol(evals, seconds), version, dict(options or {}))
-        return Recording(self, planned, seed, Store.create(Path(store)))
+        return Recording(self, planned, int(seed), Store.create(Path(store)))
 
     def _planned(self, name: str, protocol: Protocol, version: int, options: dict[str, Any]) -> PlannedSetup:
         if name in METHODS.names():
@@ -221,8 +226,9 @@ class Recording:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         is_over = kind is None or issubclass(kind, BudgetUsed)
-        done = len(self._search.done)
-        failure = f"its loop ended after {done} evaluations, before its budget" if self.open else ""
+        failure = self._search.unfinished
+        if self.open:
+            failure = f"its loop ended after {count(len(self._search.done), 'evaluation')}, before its budget"
         columns = self._search.ended(failure)
         if self._journal is not None:
             self._journal.close()

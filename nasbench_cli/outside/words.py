@@ -48,10 +48,14 @@ def _hyperparameter(name: str, word: Any) -> Hyperparameter:
             return Categorical(name, tuple(range(word.low, word.high + 1, word.step)))
         return (Float if kind == "FloatDistribution" else Integer)(name, word.low, word.high, log=word.log)
     if kind in ("Float", "Integer") and hasattr(word, "lower"):  # Syne Tune and Ray Tune
-        is_log = type(word.get_sampler()).__name__.strip("_").startswith("Log")
+        sampler = type(word.get_sampler()).__name__.strip("_")
+        if sampler == "Quantized":
+            raise UsageError(f"{name} has quantised numbers: state it as the list of its values")
+        is_log = sampler.startswith("Log")
         if kind == "Float":
             return Float(name, float(word.lower), float(word.upper), log=is_log)
-        return Integer(name, int(word.lower), int(word.upper), log=is_log)
+        is_open = type(word).__module__.startswith("ray.")  # Ray leaves the upper bound out
+        return Integer(name, int(word.lower), int(word.upper) - is_open, log=is_log)
     if kind in ("Categorical", "Ordinal", "OrdinalNearestNeighbor") and hasattr(word, "categories"):
         return Categorical(name, tuple(word.categories))
     raise UsageError(f"{name} is {kind!r}, which is no distribution of Optuna, domain of Syne Tune, or list of choices")
@@ -115,6 +119,9 @@ def as_ours(space: Space, values: Mapping[str, Any]) -> dict[str, Any]:
         if condition is not None and not condition.holds(coordinates):
             kept.pop(h.name, None)
         value = kept.get(h.name)
-        listed = value if value is None or isinstance(h, Float | Integer) else h.values.index(value)
-        coordinates.append(listed)
+        if value is not None and not isinstance(h, Float | Integer):
+            if value not in h.values:
+                return kept  # the space says what is allowed
+            value = h.values.index(value)
+        coordinates.append(value)
     return kept

@@ -149,6 +149,43 @@ ASKED = {
     ),
     "a long name": (lambda f: f.assign(task="x" * 5000 + f["task"]), {"direction": "minimise"}, "'xxx.*' is no name"),
     "dates": (lambda f: f.assign(value=pd.Timestamp("2020")), {"direction": "minimise"}, "value holds datetime"),
+    "the best so far by the clock alone": (
+        lambda f: f.rename(columns={"value": "best", "step": "seconds"}),
+        {"direction": "minimise"},
+        "no column numbers the evaluations of the best values",
+    ),
+    "repetitions, or evaluations by the clock": (
+        lambda f: f.drop(columns="seed").rename(columns={"step": "runtime"}),
+        {"direction": "minimise"},
+        "no column is the seed: --shape trajectory",
+    ),
+    "trials, or repetitions": (
+        lambda f: f[f["seed"] == 0].drop(columns="seed").rename(columns={"step": "trial"}),
+        {"direction": "minimise"},
+        "trial may be either: --column evaluation=trial",
+    ),
+    "y beside an error": (
+        lambda f: f.rename(columns={"value": "y"}).assign(error=0.5), {}, "y or error may be the value"
+    ),
+    "seconds without a clock": (
+        lambda f: f, {"direction": "minimise", "seconds": 5.0}, "no column has the seconds of a run's clock"
+    ),
+    "seconds of each evaluation for a clock": (
+        lambda f: f.assign(seconds=20 - f["step"]),
+        {"direction": "minimise", "seconds": 5.0},
+        "seconds fall from one evaluation to the next.*--column cost=NAME",
+    ),
+    "a run that ends before its seconds": (
+        lambda f: f.assign(seconds=f["step"]).drop(index=f.index[15:20]),
+        {"direction": "minimise", "seconds": 20.0},
+        "mine on adult, seed 0, ends at 15 seconds, before 20: --budget-seconds 15",
+    ),
+    "two budgets": (
+        lambda f: f.assign(seconds=f["step"]), {"direction": "minimise", "seconds": 5.0, "budget": 5}, "two budgets"
+    ),
+    "no time at all": (
+        lambda f: f.assign(seconds=f["step"]), {"direction": "minimise", "seconds": -1.0}, "must be a positive number"
+    ),
     "a budget that a run lacks": (
         lambda f: f, {"direction": "minimise", "budget": 21}, "has 20 evaluations, fewer than 21"
     ),
@@ -193,6 +230,32 @@ def test_evaluations_may_count_from_0_and_seeds_may_be_texts(reported: Callable[
     plain = reported(frame, direction="minimise")
     other = frame.assign(step=frame["step"] - 1, seed="run-" + frame["seed"].map(str))
     assert reported(other, direction="minimise") == plain
+
+
+def test_runs_that_begin_with_0_and_improve_later_count_alike(tmp_path: Path) -> None:
+    """Of two runs, one improves at evaluation 0, the other at 1: both are numbered from 0."""
+    rows = [("mine", "t", 0, 0, 0.5), ("mine", "t", 0, 3, 0.4), ("mine", "t", 1, 1, 0.6), ("mine", "t", 1, 3, 0.3)]
+    frame = pd.DataFrame(rows, columns=["method", "task", "seed", "step", "value"])
+    public.import_runs(frame, store=tmp_path / "store", direction="minimise", shape="best", budget=4)
+    (fragment,) = Store.open(tmp_path / "store").fragments()
+    known = fragment.table().to_pandas().groupby("seed")["incumbent"].apply(list)
+    assert known[0] == [0.5, 0.5, 0.5, 0.4]
+    assert known[1][1:] == [0.6, 0.6, 0.3]
+    assert np.isnan(known[1][0])
+
+
+def test_seconds_of_evaluations_are_a_clock_together(tmp_path: Path) -> None:
+    frame = trajectories().assign(cost=2.0)
+    public.import_runs(frame, store=tmp_path / "store", direction="minimise", seconds=11.0)
+    assert {run.rows for f in Store.open(tmp_path / "store").fragments() for run in f.runs} == {5}
+
+
+def test_distances_far_apart_are_one_scale_and_error_rates_are_not(tmp_path: Path) -> None:
+    frame = finals(trajectories()).rename(columns={"value": "rmse"})
+    frame["rmse"] *= np.where(frame["method"] == "mine", 1, 500)
+    public.import_runs(frame, store=tmp_path / "store")
+    with pytest.raises(UsageError, match="error rate of mine is a share"):
+        public.import_runs(frame.rename(columns={"rmse": "error rate"}), store=tmp_path / "other")
 
 
 def test_runs_are_compared_at_equal_seconds_where_asked(tmp_path: Path) -> None:

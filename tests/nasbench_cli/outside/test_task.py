@@ -58,7 +58,7 @@ def test_a_loop_that_ends_before_its_budget_is_a_failed_run(tmp_path: Path) -> N
     with task.record("mine", seed=0, evals=5, store=tmp_path / "s") as run:
         run.evaluate(task.space.values(task.space.sample(np.random.default_rng(0))))
     assert Store.open(tmp_path / "s").fragments()[0].runs[0].failure == (
-        "its loop ended after 1 evaluations, before its budget"
+        "its loop ended after 1 evaluation, before its budget"
     )
 
 
@@ -101,8 +101,25 @@ def test_a_run_has_its_identity_and_is_recorded_once(tmp_path: Path) -> None:
         task.record("random", seed=0, evals=1, store=store)
     with pytest.raises(UsageError, match="options are numbers, booleans or texts"):
         task.record("other", seed=0, evals=1, store=store, options={"rate": [1]})  # type: ignore[dict-item]
-    with pytest.raises(UsageError, match="version of other"):
-        task.record("other", seed=0, evals=1, store=store, version=0)
+    for wrong, said in (
+        ({"version": 0}, "version of other"),
+        ({"evals": 2.5}, "evals must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"seconds": "1"}, "budget-seconds must be a"),
+    ):
+        arguments: dict[str, Any] = {"seed": 0, "evals": 1} | wrong
+        with pytest.raises(UsageError, match=said):
+            task.record("other", store=store, **arguments)
+
+
+def test_a_recording_that_proposes_only_what_is_refused_is_a_failed_run(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    task = nasbench.task("digits", "parameters<=1")
+    values = task.space.values(task.space.sample(np.random.default_rng(0)))
+    with task.record("mine", seed=0, evals=1, store=tmp_path / "s") as run:
+        while run.open:
+            assert run.evaluate(values).status == "infeasible"
+    assert "proposals were all refused" in Store.open(tmp_path / "s").fragments()[0].runs[0].failure
 
 
 def test_no_metric_of_a_test_split_is_told() -> None:
@@ -128,6 +145,8 @@ def test_a_conditional_space_is_there_and_back_in_the_words_of_optuna() -> None:
     values = {"opt": "adam", "momentum": 0.5, "depth": 3}  # as Optuna proposes, which knows no condition
     assert words.as_ours(NESTED, values) == {"opt": "adam", "depth": 3}
     assert words.as_ours(NESTED, values | {"opt": "sgd"}) == values | {"opt": "sgd"}
+    with pytest.raises(UsageError, match="opt"):
+        NESTED.from_values(words.as_ours(NESTED, values | {"opt": "lion"}))
     steps = {
         "a": optuna.distributions.IntDistribution(2, 8, step=2),
         "b": optuna.distributions.FloatDistribution(0, 1, step=0.5),
@@ -165,6 +184,15 @@ def test_a_space_in_the_words_of_syne_tune() -> None:
     )
 
 
+def test_a_space_in_the_words_of_ray() -> None:
+    tune = pytest.importorskip("ray.tune")
+    found = words.space_of({"rate": tune.loguniform(1e-4, 1.0), "layers": tune.randint(1, 5)})
+    assert isinstance(found, ParameterSpace)
+    assert found.hyperparameters == (Float("rate", 1e-4, 1.0, log=True), Integer("layers", 1, 4))  # 5 is left out
+    with pytest.raises(UsageError, match="layers has quantised numbers"):
+        words.space_of({"layers": tune.qlograndint(1, 100, 10)})
+
+
 @pytest.mark.parametrize("space", [{}, 3, {"a": object()}, {"a": 1.0}])
 def test_other_words_for_a_space_are_refused(space: object) -> None:
     with pytest.raises(UsageError, match=r"space|distribution"):
@@ -194,5 +222,9 @@ def test_what_was_not_asked_for_is_not_told() -> None:
         optimizer.tell(first, 1.0)
     with pytest.raises(UsageError, match="tell takes loss, and was given loss, size"):
         optimizer.tell(optimizer.ask(), 1.0, size=2.0)
+    limited = nasbench.optimizer("tpe", {"a": [1, 2]}, limits={"size": 3.0})
+    limited.tell(limited.ask(), float("nan"))  # nothing is known of a failure
+    with pytest.raises(UsageError, match="tell takes loss, size, and was given loss"):
+        limited.tell(limited.ask(), 1.0)
     with pytest.raises(UsageError, match="unknown method"):
         nasbench.optimizer("randon", {"a": [1, 2]})
