@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nasbench.base.errors import Types, UsageError, check_types
+from nasbench.base.options import Value
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces.views import missing
 from nasbench.methods.problem import Problem
@@ -19,7 +20,6 @@ _ABOUT: Types = {
     "source": (str, "a text"),
     "version": (int, "a whole number"),
     "tuned_on": (tuple, "a tuple of names"),
-    "repeatable": (Repeatable, f"one of {', '.join(f'Repeatable.{place.name}' for place in Repeatable)}"),
     "seconds": ((int, float), "a number"),
     "shortened_by": (tuple, "a tuple of options"),
     "learns_from_all": (bool, "True or False"),
@@ -39,6 +39,10 @@ def _option_initial(options: Options) -> int:
     return int(options.get("initial", 0))
 
 
+def _nothing(options: Options) -> Mapping[str, Value]:
+    return {}
+
+
 def _fits(problem: Problem, options: Options) -> str:
     return ""
 
@@ -54,8 +58,9 @@ class About:
     tuned_on: tuple[str, ...] = ()
     """Search spaces (`Benchmark.search_space`) on whose results a default or a rule of this method was chosen; empty
     for defaults of a publication. Reports call verdicts on these spaces in sample."""
-    repeatable: Repeatable = Repeatable.ANY_PROCESSOR
-    """The machines on which the same seed gives the same proposals; `nasbench check` tests it."""
+    repeatable: Repeatable | Callable[[Options], Repeatable] = Repeatable.ANY_PROCESSOR
+    """The machines on which the same seed gives the same proposals, perhaps by the options; `nasbench check` tests it.
+    """
     initial: Callable[[Options], int] = _option_initial
     """Options → number of random configurations before the method uses its observations; by default its option
     `initial`, or 0. A run whose budget is not larger shows nothing of the method, and the user is told so."""
@@ -70,8 +75,11 @@ class About:
     """Name of the option that names another method, by which this one searches; empty if there is none. The version,
     `tuned_on` and `repeatable` of that method then count for this one, too."""
     files: tuple[str, ...] = ()
-    """Options whose values are paths on the user's machine. `nasbench archive check` computes no run for which one is
-    given: an archive does not choose which files are opened."""
+    """Options that say where something is on the user's machine. They are no part of a run's identity, and `nasbench
+    archive check` computes no run for which one is given: an archive does not choose which files are opened."""
+    pinned: Callable[[Options], Mapping[str, Value]] = _nothing
+    """Options as the user gives them → those that follow from them, such as the digest of a file that one names: they
+    identify a run wherever the file lies."""
 
     def __post_init__(self) -> None:
         check_types(self, _ABOUT, "a method")
@@ -79,8 +87,14 @@ class About:
             raise UsageError(f"seconds of a method must be 0 or more, not {self.seconds}")
         if not all(isinstance(name, str) for name in self.tuned_on):
             raise UsageError(f"tuned_on of a method must be a tuple of names, not {self.tuned_on!r}")
-        if not callable(self.initial):
-            raise UsageError(f"initial of a method must be a function of the options, not {self.initial!r}")
+        for name in ("initial", "pinned"):
+            if not callable(getattr(self, name)):
+                raise UsageError(f"{name} of a method must be a function of the options, not {getattr(self, name)!r}")
+        if not isinstance(self.repeatable, Repeatable) and not callable(self.repeatable):
+            places = ", ".join(f"Repeatable.{place.name}" for place in Repeatable)
+            raise UsageError(
+                f"repeatable of a method must be one of {places}, or a function of the options, not {self.repeatable!r}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +134,7 @@ class Needs:
 
 
 FORMER = (
-    *(name for name in _ABOUT if name not in ("by", "files")), "needs_fidelity", "serves_several", "asks_experts",
-    "method_option", "initial_phase", "misfit", "form", "newer_options",
+    *(name for name in _ABOUT if name not in ("by", "files")), "repeatable", "needs_fidelity", "serves_several",
+    "asks_experts", "method_option", "initial_phase", "misfit", "form", "newer_options",
 )  # fmt: skip
 """Attributes of classes of methods before there were `About` and `Needs`, which nobody would read now."""

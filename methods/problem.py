@@ -26,6 +26,15 @@ from nasbench.methods.refusals import Refusals
 T = TypeVar("T")
 
 
+class Budget(NamedTuple):
+    """What a run may use: evaluations, seconds on its clock, or both."""
+
+    evals: int | None
+    seconds: float | None
+    workers: int
+    """Evaluations that may be pending at the same time."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """The search problem of a method: the space, the objectives, and the constraints."""
@@ -54,6 +63,8 @@ class Problem:
     experts: Experts | None = None
     """Simulated experts of the task itself; None unless the benchmark is a table, and the method asks for them
     (`Needs.experts`)."""
+    budget: Budget | None = None
+    """What the run may use; None outside of a run. Methods of papers do not look at it."""
     refusals: Refusals | None = None
     """What the run refuses to train, which uses none of its budget of evaluations; None if it evaluates everything, as
     on tables."""

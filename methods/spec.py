@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from numpy.random import Generator
 
@@ -24,14 +24,36 @@ class MethodSpec(Spec):
 
     registry: ClassVar[Registry[type[Method]]] = METHODS
 
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Reads what the user asks for, with the options that follow from files on this machine (`About.pinned`).
+
+        Raises UsageError for unknown names and wrong options.
+        """
+        spec = cls.parse(text)
+        try:
+            with spec._guarded():
+                pinned = spec.method.about.pinned(spec.values())
+        except Broken as error:
+            raise UsageError(f"{spec.name} fails when asked which options follow: {error}") from None
+        return replace(spec, options=tuple(sorted({**dict(spec.options), **pinned}.items())))
+
+    @property
+    def label(self) -> str:
+        """The canonical text of its identity: without options that say where something is (`About.files`)."""
+        return replace(self, options=self._identifying(self.options)).text
+
     def values(self) -> dict[str, Value]:
         """All options with their values, defaults included."""
         defaults = {option: default for option, (_, default) in option_defaults(self.method).items()}
         return defaults | dict(self.options)
 
     def parameters(self) -> tuple[tuple[str, Value], ...]:
-        """All options with their values, sorted by name; they identify a run."""
-        return tuple(sorted(self.values().items()))
+        """The options that identify a run, with their values, sorted by name: all but those of `About.files`."""
+        return self._identifying(tuple(sorted(self.values().items())))
+
+    def _identifying(self, options: tuple[tuple[str, Value], ...]) -> tuple[tuple[str, Value], ...]:
+        return tuple((option, value) for option, value in options if option not in self.method.about.files)
 
     @property
     def initial(self) -> int:
@@ -60,7 +82,13 @@ class MethodSpec(Spec):
     @property
     def repeatable(self) -> Repeatable:
         """`About.repeatable`, or that of the method by which it searches if that is narrower."""
-        return reduce(Repeatable.both, (method.about.repeatable for method in self.classes))
+        stated = [method.about.repeatable for method in self.classes]
+        try:
+            with self._guarded():
+                places = [place if isinstance(place, Repeatable) else place(self.values()) for place in stated]
+        except Broken as error:
+            raise UsageError(f"{self.name} fails when asked where it is repeatable: {error}") from None
+        return reduce(Repeatable.both, places)
 
     @property
     def classes(self) -> list[type[Method]]:

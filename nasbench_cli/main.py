@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": ("plan:plan", "Estimate runs, hours and storage of a suite or a grid."),
     "check": ("check:check", "Test what a method, a benchmark or an executor promises."),
     "import": ("import_:import_", "Turn a table that you have into a benchmark."),
+    "serve": ("serve:serve", "Offer a benchmark to a program: lines of JSON in and out."),
     "tabulate": ("tabulate:tabulate", "Make a table of a live benchmark."),
     "data": ("data:data", "Fetch and check images, published tables and surrogates."),
     "distance": ("distance:distance", "Print the OTMANN distance of two networks."),

@@ -200,7 +200,11 @@ def test_the_toml_of_the_page_on_a_csv_is_guessed(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "count", "made"),
-    [("from-csv-to-figure", 6, "paper/fig-ranks.pdf"), ("elsewhere", 4, "report/index.html")],
+    [
+        ("from-csv-to-figure", 6, "paper/fig-ranks.pdf"),
+        ("elsewhere", 4, "report/index.html"),
+        ("programs", 3, "runs/agent/0-schema.parquet"),
+    ],
 )
 def test_the_commands_of_a_page_print_what_it_shows(page: str, count: int, made: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from nasbench.benchmarks.spaces.base import Configuration
-from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, index_of
+from nasbench.base.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces.base import Configuration, Values
+from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, index_of, values_text
 
 Coordinate: TypeAlias = float | int | None
 """Coordinate of a configuration along one hyper-parameter: the index of the value if the hyper-parameter is categorical
@@ -70,3 +71,51 @@ def differ(proposed: Sequence[Coordinate], configuration: Sequence[Coordinate]) 
     Coordinates that the configuration does not need do not count.
     """
     return any(x is not None and x != y for x, y in zip(configuration, proposed, strict=True))
+
+
+class Named:
+    """A flat view in names and values, for those who know nothing of coordinates: programs, people."""
+
+    def __init__(self, flat: Flat) -> None:
+        self._flat = flat
+        self.hyperparameters = uniquely_named(flat.hyperparameters)
+        """All hyper-parameters, each with a name of its own."""
+        self.conditions = flat.conditions
+        """Their conditions."""
+
+    def values(self, configuration: Configuration) -> Values:
+        """The value of each hyper-parameter that the configuration has."""
+        pairs = zip(self.hyperparameters, self._flat.coordinates(configuration), strict=True)
+        return {h.name: _value(h, x) for h, x in pairs if x is not None}
+
+    def configuration(self, values: Mapping[str, Any]) -> Configuration:
+        """The configuration with these values; those that it does not have by its conditions are ignored.
+
+        Raises UsageError for an unknown name, a missing value, or one that is not allowed.
+        """
+        names = [h.name for h in self.hyperparameters]
+        for name in values:
+            check_choice("hyper-parameter", name, names)
+        coordinates: list[Coordinate] = []
+        for h, condition in zip(self.hyperparameters, self.conditions, strict=True):
+            is_there = condition is None or condition.holds(coordinates)
+            if is_there and h.name not in values:
+                raise UsageError(f"{h.name} is missing; allowed: {values_text(h)}")
+            coordinates.append(_coordinate(h, values[h.name]) if is_there else None)
+        return self._flat.at(coordinates)
+
+
+def _value(h: Hyperparameter, x: float | int) -> Any:
+    return x if isinstance(h, Float | Integer) else h.values[int(x)]
+
+
+def _coordinate(h: Hyperparameter, value: Any) -> Coordinate:
+    """The coordinate of a value from JSON, where 3.0 may stand for 3. Raises UsageError for one that is not allowed."""
+    if isinstance(value, list | dict):
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {values_text(h)}")
+    if isinstance(h, Integer) and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    x = coordinate(h, value)
+    if not belongs(h, x):
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {values_text(h)}")
+    return x

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 ONLY = "only"
 """The split of a metric whose data has one split only: it is used for selection and reported, and reports say so."""
+USED = "used "
+"""Beginning of the name of a logged quantity that a search uses up, such as `used tokens`."""
 LARGEST = 1e100
 """The largest absolute value of a number: sums, differences and squares of larger ones overflow."""
 

@@ -66,7 +66,7 @@ class Spec:
         return cls(name, tuple(sorted((o, value) for o, value in options.items() if value != defaults[o][1])))
 
     @property
-    def label(self) -> str:
+    def text(self) -> str:
         """The canonical text: defaults left out, options sorted. `parse` reads it back."""
         options = ",".join(f"{option}={option_text(value)}" for option, value in self.options)
         return f"{self.name}:{options}" if options else self.name

@@ -14,6 +14,8 @@ class Repeatable(StrEnum):
     """Matrices are multiplied: on x86-64 with AVX2 the kernels are fixed, elsewhere the processor chooses them."""
     SAME_MACHINE = "the same machine"
     """PyTorch or other compiled code computes, with kernels that are not fixed."""
+    NEVER = "no machine"
+    """Something decides that no seed fixes, such as a language model."""
 
     @classmethod
     def both(cls, first: Repeatable, second: Repeatable) -> Repeatable:

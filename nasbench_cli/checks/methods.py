@@ -106,7 +106,7 @@ class Trial:
 
 @cache
 def _trial(method: str, bench: str | None) -> Trial:
-    spec = MethodSpec.parse(method)
+    spec = MethodSpec.of(method)
     misfits = []
     tried = _TRIED_AT_LEVELS if spec.method.needs.fidelity else _TRIED
     for name in tried if bench is None else (bench,):
@@ -284,7 +284,9 @@ def _refuses_wrong_options(trial: Trial) -> None:
 def _same_elsewhere(trial: Trial) -> str | None:
     """Checks what the method states in `About.repeatable`, for its usual search."""
     repeatable, here = trial.spec.repeatable, digest(trial.usual.asked)
-    (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
+    if repeatable is Repeatable.NEVER:
+        raise NotTested("it states that it does not propose the same twice")
+    (elsewhere,) = digests([(trial.spec.text, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
         raise NotTested("it is registered only in this process")
     require(
@@ -303,6 +305,8 @@ def speed(trial: Trial) -> str:
 
 
 def _require_equal(trial: Trial, one: list[Proposal], other: list[Proposal], what: str) -> None:
+    if trial.spec.repeatable is Repeatable.NEVER:
+        raise NotTested("it states that it does not propose the same twice")
     for number, (a, b) in enumerate(zip(one, other, strict=True), 1):
         if a != b:
             raise Failed(f"{what} led to {_told(trial, a)} and {_told(trial, b)} as proposal {number}")

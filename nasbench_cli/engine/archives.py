@@ -208,7 +208,7 @@ def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
         files = ["its data are a file"] if BenchmarkSpec.parse(setup.bench).file else []
         files += [f"its option {option} names a file" for option in MethodSpec.parse(setup.method).files]
         if files:
-            raise UsageError(f"{files[0]}, and an archive does not choose which files are opened")
+            raise UsageError(f"{files[0]}, and an archive does not choose which files are opened or run")
         planned = _planned(setup, seed)
     except UsageError as error:
         return Recomputed(setup, seed, None, str(error))

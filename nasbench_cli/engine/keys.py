@@ -101,7 +101,7 @@ KEYS = (
         "methods",
         "--method",
         (str,),
-        MethodSpec.parse,
+        MethodSpec.of,
         "A method; repeatable. With a suite: in place of all its own.",
         "NAME[:OPTION=VALUE,…]",
         several=True,

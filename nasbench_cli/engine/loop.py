@@ -21,6 +21,7 @@ from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
+from nasbench.cli.engine.clock import Clock
 from nasbench.cli.engine.columns import Done, columns_of, with_end
 from nasbench.cli.engine.evaluations import refusals, refused, refusing, row_of, with_objectives
 from nasbench.cli.engine.hidden_repetition import HiddenRepetition, hides_one
@@ -34,6 +35,7 @@ from nasbench.cli.engine.workers import (
     Workers,
 )
 from nasbench.methods import Logged, LongSearch, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.problem import Budget
 from nasbench.results import Row, Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
@@ -152,29 +154,6 @@ class _Trial(NamedTuple):
     seed: int
 
 
-class _Clock:
-    """The clock of a run: that of its workers, and what the method is charged for."""
-
-    def __init__(self, workers: Workers, charges_thinking: bool) -> None:
-        self._workers, self._charges_thinking = workers, charges_thinking
-        self._owed = self._charged = 0.0
-
-    def now(self) -> float:
-        """Seconds on the clock; at least the end of what the method was charged for last."""
-        now = self._workers.now()
-        return now if now >= self._charged else self._charged
-
-    def owe(self, seconds: float) -> None:
-        """Puts seconds on the clock with the next call of the method."""
-        self._owed += seconds
-
-    def charge(self, thinking: float) -> None:
-        """Charges what is owed after a call of the method, and the call's seconds where thinking is charged."""
-        if self._charges_thinking or self._owed:
-            self._charged = self.now() + self._owed + (thinking if self._charges_thinking else 0.0)
-            self._owed = 0.0
-
-
 class _Budget:
     """The rest of a run's budget."""
 
@@ -219,8 +198,9 @@ class RunLoop:
         hidden: HiddenRepetition | None,
     ) -> None:
         self.done: list[Done] = []
-        self.clock = _Clock(workers, setup.charge_thinking)
+        self.clock = Clock(workers, setup.charge_thinking)
         self._budget = _Budget(setup, benchmark.highest.work)
+        self._stated = Budget(setup.evals, setup.seconds, setup.workers)
         self._benchmark, self._workers, self._seeds, self._hidden = benchmark, workers, seeds, hidden
         self.objectives, self._highest = objectives, benchmark.highest
         self._bounds = bounds
@@ -233,8 +213,8 @@ class RunLoop:
         self._tells_all = False
 
     def with_refusals(self, problem: Problem) -> Problem:
-        """The problem of this run: what its method is told of an evaluation, and pays for what it asks beforehand."""
-        problem = replace(problem, refusals=refusals(self._benchmark, self._refused_by))
+        """The problem of this run: what its method may use, is told of an evaluation, and pays for what it asks."""
+        problem = replace(problem, budget=self._stated, refusals=refusals(self._benchmark, self._refused_by))
         known = problem.known
         self._told = {name: place for place, name in enumerate(problem.told)}
         self._places = [self._benchmark.places[name] for name in problem.told]

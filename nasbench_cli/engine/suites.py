@@ -61,7 +61,7 @@ class Suite:
 
     def with_methods(self, names: Sequence[str]) -> Suite:
         """The suite with other methods in the place of its own. Raises UsageError for an unknown method or option."""
-        methods = tuple(MethodSpec.parse(name) for name in names)
+        methods = tuple(MethodSpec.of(name) for name in names)
         return replace(self, grids=tuple(replace(grid, methods=methods, places={}) for grid in self.grids))
 
     def on(self, names: Sequence[str]) -> Suite:
@@ -146,7 +146,7 @@ def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
 def method_label(method: str) -> str:
     """The label of a method as stores use it; unchanged if the method is no longer installed."""
     try:
-        return MethodSpec.parse(method).label
+        return MethodSpec.of(method).label
     except UsageError:
         return method
 
@@ -244,7 +244,7 @@ class _Reader:
 
     def _method(self, key: str, value: object, suite: Suite) -> str:
         """The label of a method that the suite has."""
-        label: str = self._parse(key, MethodSpec.parse, self._typed(key, value, str)).label
+        label: str = self._parse(key, MethodSpec.of, self._typed(key, value, str)).label
         methods = {spec.label for grid in suite.grids for spec in grid.methods}
         if label not in methods:
             self._fail(key, unknown("method of this suite", label, methods))

@@ -33,7 +33,7 @@ class Optimizer:
         self._loss, self._bounds = Metric("loss", ""), bounds
         if self._loss.name in (limits or {}):
             raise UsageError("loss is the name of what is minimised: give the constraint another name")
-        spec = MethodSpec.parse(method)
+        spec = MethodSpec.of(method)
         spec.method.make_ready()
         self._method = spec.build(Problem(self.space, (self._loss,), bounds), np.random.default_rng(seed))
         self._asked: dict[str, list[Configuration]] = {}

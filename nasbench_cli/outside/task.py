@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ import numpy as np
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.benchmarks import Bounds, Evaluation, Metric, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks import Bounds, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, Space
 from nasbench.cli.engine.keys import check_values, several
 from nasbench.cli.engine.loop import opened
@@ -45,6 +46,13 @@ class Result(NamedTuple):
     """Seconds that it took, or that the table says."""
     status: str
     """ok, failed, or infeasible (refused before training)."""
+
+    @classmethod
+    def of(cls, observation: Observation) -> Result:
+        """What our methods are told, in these words."""
+        evaluation = observation.evaluation
+        metrics = dict(evaluation.metrics)
+        return cls(observation.objective, observation.feasible, metrics, evaluation.cost, evaluation.status)
 
 
 class OutsideTask:
@@ -88,17 +96,24 @@ class OutsideTask:
 
         Raises UsageError, with the allowed values, for what is no member of the space.
         """
-        return self._result(self._benchmark.evaluate(self.read(configuration), seed))
+        return Result.of(self.observed(self.read(configuration), seed))
+
+    def observed(self, configuration: Configuration, seed: int = 0) -> Observation:
+        """What our methods would be told of a configuration of the space."""
+        evaluation = self._benchmark.evaluate(configuration, seed)
+        told = self.problem.told
+        evaluation = evaluation._replace(metrics={name: evaluation.metrics[name] for name in told})
+        feasible = evaluation.status == "ok" and self.constraints.hold(evaluation.metrics)
+        return Observation(configuration, evaluation, feasible, self._benchmark.highest)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem as our methods see it; metrics of a test split are absent."""
+        return Problem.of(self._benchmark, self.constraints)
 
     def read(self, configuration: Mapping[str, Any]) -> Configuration:
         """The configuration of the space with these values. Raises UsageError for what is no member of it."""
         return self.space.from_values(words.as_ours(self.space, configuration))
-
-    def _result(self, evaluation: Evaluation) -> Result:
-        hidden = {metric.name for metric in self._benchmark.metrics if metric.is_test}
-        metrics = {name: value for name, value in evaluation.metrics.items() if name not in hidden}
-        feasible = evaluation.status == "ok" and self.constraints.hold(evaluation.metrics)
-        return Result(metrics[self.objective.name], feasible, metrics, evaluation.cost, evaluation.status)
 
     def to_configspace(self) -> Any:
         """The space as ConfigSpace's `ConfigurationSpace` (the package must be installed)."""
@@ -194,8 +209,9 @@ class Recording:
         self._journal = Journal(self._path, identity) if planned.live else None
         benchmark = open_benchmark(self._setup.bench)
         self._search, rng = opened(self._setup, seed, benchmark, planned.bounds, self._journal)
-        problem = self._search.with_refusals(Problem.of(benchmark, planned.bounds))
-        self._proposed = Proposed(problem, rng)
+        self.problem = self._search.with_refusals(Problem.of(benchmark, planned.bounds))
+        """The problem with its budget, as our methods see it."""
+        self._proposed = Proposed(self.problem, rng)
         self._began = datetime.now(UTC)
 
     def __enter__(self) -> Recording:
@@ -216,11 +232,15 @@ class Recording:
 
         Raises BudgetUsed if there is none left; UsageError, at no expense, for what is no member of the space.
         """
-        self._proposed.next = self._task.read(configuration)
+        return Result.of(self.observed(self._task.read(configuration)))
+
+    def observed(self, configuration: Configuration) -> Observation:
+        """As `evaluate`, of a configuration of the space."""
+        self._proposed.next = configuration
         if not self.open or not self._search.advance(self._proposed):
             raise BudgetUsed(f"the budget of {self._setup.title}, seed {self._seed}, is used up")
         assert self._proposed.told is not None
-        return self._task._result(self._proposed.told.evaluation)
+        return self._proposed.told
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

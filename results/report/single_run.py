@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from nasbench.base.errors import StoreError, suggestion
 from nasbench.base.fronts import losses
+from nasbench.base.metrics import USED
 from nasbench.base.numbers import count, with_unit
 from nasbench.results.parts import networks
 from nasbench.results.store import Store
@@ -310,17 +311,16 @@ def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
 
 
 def _search(log: pa.Table | None) -> Iterable[str]:
-    """The duration of the search, for a method that searches before its first proposal."""
+    """What the log says of time and cost: a search before the first proposal, and what was used, such as tokens."""
     if log is None:
         return
-    seconds = [
-        v
-        for quantity, v in zip(*log.select(["quantity", "value"]).to_pydict().values(), strict=True)
-        if quantity == "seconds"
-    ]
-    if seconds:
-        epochs = count(len(seconds), "epoch")
-        yield f"  search: {epochs}, {sum(seconds):,.4g} s of the clock, before the first evaluation"
+    values = log.select(["quantity", "value"]).to_pandas().groupby("quantity", sort=False)["value"]
+    totals = values.sum()
+    if "seconds" in totals:
+        epochs = count(int(values.size()["seconds"]), "epoch")
+        yield f"  search: {epochs}, {totals['seconds']:,.4g} s of the clock, before the first evaluation"
+    if used := [f"{total:,.10g} {name.removeprefix(USED)}" for name, total in totals.items() if name.startswith(USED)]:
+        yield f"  used: {', '.join(used)}"
 
 
 def _wrapped(text: str, width: int) -> str:

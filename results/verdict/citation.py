@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nasbench.base.numbers import count, listed
+from nasbench.base.repeatability import Repeatable
 from nasbench.results.curves import Curves
 from nasbench.results.subject import Subject
 
@@ -47,6 +48,8 @@ def repeatable(subject: Subject) -> str:
     for _, fragment in subject.fragments:
         place = str(fragment.provenance.get("repeatable", "the same machine"))
         methods.setdefault(place, set()).add(fragment.setup.method)
+    if {*methods} == {Repeatable.NEVER}:
+        return "Not repeatable bit for bit: something decides that no seed fixes."
     by_place = [f"{place} ({listed(sorted(names))})" for place, names in sorted(methods.items())]
     where = next(iter(methods)) if len(methods) == 1 else "; ".join(by_place)
     return f"The same seeds on the same data give the same bits on {where}."

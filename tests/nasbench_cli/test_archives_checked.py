@@ -65,7 +65,10 @@ def test_an_archive_chooses_no_file_to_be_opened(packed: Path) -> None:
             setup["setup"]["bench"] = "mlp:/etc/passwd:x"
 
     (one, *_) = recompute(Archive(forged(packed, elsewhere)), 0.01, 0)
-    assert (one.same, one.why) == (None, "its data are a file, and an archive does not choose which files are opened")
+    assert (one.same, one.why) == (
+        None,
+        "its data are a file, and an archive does not choose which files are opened or run",
+    )
 
 
 def test_an_archive_chooses_no_code_to_be_run(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +85,7 @@ def test_an_archive_chooses_no_code_to_be_run(packed: Path, tmp_path: Path, monk
             setup["setup"]["method"] = f"optunahub:{options}"
 
     (one, *_) = recompute(Archive(forged(packed, elsewhere)), 0.01, 0)
-    assert one.why == "its option path names a file, and an archive does not choose which files are opened"
+    assert one.why == "its option path names a file, and an archive does not choose which files are opened or run"
     assert (one.same, (tmp_path / "ran").exists()) == (None, False)
 
 

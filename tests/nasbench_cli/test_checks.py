@@ -78,6 +78,8 @@ def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPa
         pytest.importorskip(EXTRAS[name])
     if name == "optuna-gp":
         pytest.importorskip("torch")
+    if name == "process":
+        pytest.skip("it needs a program; tests/methods/test_process.py tries some")
     if name == "optunahub":
         pytest.skip("it needs a clone of the registry; tests/methods/test_external.py makes one, and checks it")
     tried = TRIED.get(name, (name,))

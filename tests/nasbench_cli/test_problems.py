@@ -128,6 +128,8 @@ def broken(name: str, benchmarks: list[Benchmark]) -> list[str]:
 
 def ready(name: str) -> str:
     """The name, where its method can be had here; the test is skipped otherwise."""
+    if name == "process":
+        pytest.skip("it needs a program; tests/methods/test_process.py tries some")
     if name == "optunahub":
         pytest.skip("it needs a clone of the registry; tests/methods/test_external.py makes one, and checks it")
     if name == "optuna-gp":

@@ -121,9 +121,10 @@ def test_only_methods_that_state_any_processor_must_bear_other_kernels() -> None
 
 
 def test_the_narrower_statement_of_method_and_benchmark_holds() -> None:
-    anywhere, kernels, machine = Repeatable
+    anywhere, kernels, machine, never = Repeatable
     assert Repeatable.both(anywhere, kernels) == Repeatable.both(kernels, anywhere) == kernels
     assert Repeatable.both(machine, kernels) == machine
+    assert Repeatable.both(machine, never) == never
     assert Repeatable.both(anywhere, anywhere) == anywhere
 
 
@@ -187,7 +188,7 @@ def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:
         place: set(re.findall(r"`([^`]+)`", names)) for place, names in re.findall(r"\| ([^|]+) \| (.+) \|", section)
     }
     for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE):
-        stated = {name for name in METHODS.names() if METHODS.get(name).about.repeatable is place}
+        stated = {name for name in METHODS.names() if MethodSpec(name).repeatable is place}
         assert rows[place] & set(METHODS.names()) == stated
     others = {place: rows[place] - set(METHODS.names()) for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE)}
     assert others == {Repeatable.SAME_KERNELS: {"lcbench-*", "yahpo-*"}, Repeatable.SAME_MACHINE: set()}
