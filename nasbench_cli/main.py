@@ -27,6 +27,7 @@ COMMANDS = {
     "run": ("run:run", "Run methods on benchmarks and store every seed's trajectory."),
     "status": ("status:status", "Report what a store has, and how to finish it."),
     "report": ("report:report", "Turn stores into tables and plots."),
+    "merge": ("merge:merge", "Copy the runs of several stores into one."),
     "archive": ("archive:archive", "Pack a store into one file that others can report against."),
     "show-run": ("show_run:show_run", "Show one run of a store."),
     "plan": ("plan:plan", "Estimate runs, hours and storage of a suite or a grid."),

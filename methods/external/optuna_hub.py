@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
 from nasbench.base.textfile import opened
+from nasbench.methods.about import Options
 from nasbench.methods.contract import METHODS
 from nasbench.methods.external.optuna_samplers import OptunaMethod, asked_arguments, suggested
 from nasbench.methods.external.requirements import require
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     import optuna
 
 _EXCESSES = "nasbench-excesses"
+_NEEDED = "needs path=CLONE (of optunahub-registry) and package=samplers/NAME"
+
+
+def _unless(problem: Problem, options: Options) -> str:
+    given = options["path"] and options["package"]
+    return OptunaMethod.needs.unless(problem, options) if given else _NEEDED
 
 
 @METHODS.register("optunahub")
@@ -50,6 +57,7 @@ class OptunaHub(OptunaMethod):
         seconds=5e-3,
         files=("path",),
     )
+    needs = replace(OptunaMethod.needs, unless=_unless)
 
     def __init__(
         self,
@@ -107,7 +115,7 @@ def _excesses(trial: optuna.trial.FrozenTrial) -> list[float]:
 def _folder(path: str, package: str) -> Path:
     """The folder of a package in a clone. Raises UsageError if there is none."""
     if not path or not package:
-        raise UsageError("optunahub needs path=CLONE (of optunahub-registry) and package=samplers/NAME")
+        raise UsageError(f"optunahub {_NEEDED}")
     root = Path(path).expanduser() / "package"
     folder = root / package
     if not (folder / "__init__.py").is_file() or root.resolve() not in folder.resolve().parents:

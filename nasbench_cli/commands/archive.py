@@ -6,7 +6,9 @@ import os
 import secrets
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -28,28 +30,43 @@ def archive() -> None:
 
 
 @archive.command(short_help="Pack what reports read of a store's runs.")
-@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="The archive.  [default: STORE.zip, beside the store]",
 )
-def make(store: Path, out: Path | None) -> int:
-    """Pack what reports read of a store's runs: incumbents and their scores, feasibility, provenance.
+def make(stores: tuple[Path, ...], out: Path | None) -> int:
+    """Pack what reports read of the runs of stores, taken together.
 
-    Configurations, measured times and search logs stay in the store.
+    That is incumbents and their scores, feasibility, provenance. Configurations, measured times and search logs stay in
+    the stores.
     """
     from nasbench.results.report.files import refuse_inside
-    from nasbench.results.store.archive import Archive
-    from nasbench.results.store.packing import pack
-    from nasbench.results.store.store import is_store
+    from nasbench.results.store.merging import merge
 
-    opened, path = Store.open(store), out or Path(f"{os.path.abspath(store)}.zip")
+    if len(stores) > 1 and out is None:
+        raise UsageError("--out names the archive of several stores")
+    opened, path = [Store.open(store) for store in stores], out or Path(f"{os.path.abspath(stores[0])}.zip")
+    for store in opened:
+        refuse_inside(path, store)
+    if len(opened) == 1:
+        return _make(opened[0], stores, path)
+    with TemporaryDirectory() as scratch:
+        return _make(merge(opened, Path(scratch) / "store")[0], stores, path)
+
+
+def _make(opened: Store, stores: Sequence[Path], path: Path) -> int:
+    """Packs a store, which has what some stores have together, and says what is in the archive."""
+    from nasbench.results.store.archive import Archive
+    from nasbench.results.store.folder import is_store
+    from nasbench.results.store.packing import pack
+    from nasbench.results.store.status import absent
+
     if path.is_dir() or not path.parent.is_dir():
         what = f"{path} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UsageError(f"{what}: --out names the file to write, in a folder that exists")
-    refuse_inside(path, opened)
     if is_store(path.parent):
         raise UsageError(f"{path.parent} is a store, which sets aside what it does not know: choose another --out")
     try:
@@ -60,14 +77,16 @@ def make(store: Path, out: Path | None) -> int:
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
     taken = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    say(f"{count(runs, 'run')} of {store} in {taken}: {path}")
+    say(f"{count(runs, 'run')} of {shlex.join(map(str, stores))} in {taken}: {path}")
     say(f"contents sha256:{made.contents}")
     if made.missing:
         say(
             f"notice: {count(made.missing, 'run')} that were asked for are missing, and reports will say so: "
-            f"`nasbench status {shlex.quote(str(store))}` says which",
+            f"`nasbench status {shlex.join(map(str, stores))}` says which",
             err=True,
         )
+    for lacking in absent([made]):
+        say(f"notice: {lacking}, and reports will say so", err=True)
     return DONE
 
 

@@ -25,7 +25,7 @@ from nasbench.cli.engine.under_way import described
 from nasbench.results import Store
 from nasbench.results.sources import changed
 from nasbench.results.store import content_hash
-from nasbench.results.store.status import SetupStatus
+from nasbench.results.store.status import SetupStatus, absent
 from nasbench.results.store.status import status as status_of
 from nasbench.results.store.under_way import begun
 
@@ -33,21 +33,51 @@ _SECONDS = 5.0  # between two updates
 
 
 @click.command(cls=Command)
-@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--watch", is_flag=True, help="Show progress every few seconds until nothing is missing.")
 @takes_data_dir
-def status(store: Path, as_json: bool, watch: bool) -> None:
-    """Report the runs of a store, which of them are missing, damaged, stale or failed, and how to finish it.
+def status(stores: tuple[Path, ...], as_json: bool, watch: bool) -> None:
+    """Report the runs of stores, which of them are missing, damaged, stale or failed, and how to finish them.
 
     Reads and verifies every row; damaged and foreign files are moved to STORE/_aside.
     """
     if watch and as_json:
         raise UsageError("--watch shows progress to people: leave out --json, or --watch")
     if watch:
-        follow(Store.open(store))
-    else:
-        print_status(store, as_json)
+        if len(stores) > 1:
+            raise UsageError("--watch follows one store")
+        follow(Store.open(stores[0]))
+        return
+    opened = {folder: Store.open(folder) for folder in stores}
+    if as_json:
+        facts = {str(folder): facts_of(store) for folder, store in opened.items()}
+        alone = next(iter(facts.values())) if len(facts) == 1 else {"stores": facts}
+        say(json.dumps(alone | {"absent_shards": absent([*opened.values()])}, indent=2))
+        return
+    for folder, store in opened.items():
+        if len(opened) > 1:
+            say(f"{folder}\n")
+        print_status(store, folder)
+        if len(opened) > 1:
+            say()
+    for lacking in absent([*opened.values()]):
+        say(f"notice: {lacking}", err=True)
+
+
+def facts_of(store: Store) -> dict[str, Any]:
+    """The state of every setup of a store, for JSON."""
+    digest, setups = _read(store)
+    return {"setups": [_facts(c) for c in setups], "contents": digest, "notices": store.notices}
+
+
+def _read(store: Store) -> tuple[str, list[SetupStatus]]:
+    """The hash of a store's contents, and the state of its setups; notices of its files are added to it."""
+    digest = content_hash(store)  # reads and verifies every row: damaged runs are missing from here on
+    setups = status_of(store, is_current)
+    current = {c.setup.id for c in setups if not c.stale}
+    store.notices += changed([f for f in store.fragments() if f.setup.id in current], current_sources())
+    return digest, setups
 
 
 def follow(store: Store, pause: Callable[[float], object] = sleep, clock: Callable[[], float] = monotonic) -> None:
@@ -86,17 +116,9 @@ def under_way(store: Store, setups: list[SetupStatus]) -> str:
     return "\n".join([table(rows), "", *lines]).rstrip()
 
 
-def print_status(folder: Path, as_json: bool) -> None:
+def print_status(store: Store, folder: Path) -> None:
     """Prints the state of every setup of a store, problems of its files, and how to finish it."""
-    store = Store.open(folder)
-    digest = content_hash(store)  # reads and verifies every row: damaged runs are missing from here on
-    setups = status_of(store, is_current)
-    current = {c.setup.id for c in setups if not c.stale}
-    store.notices += changed([f for f in store.fragments() if f.setup.id in current], current_sources())
-    if as_json:
-        facts = {"setups": [_facts(c) for c in setups], "contents": digest, "notices": store.notices}
-        say(json.dumps(facts, indent=2))
-        return
+    digest, setups = _read(store)
     rows = [("method", "benchmark", "constraint", "protocol", "runs", "state")]
     for c in setups:
         details = [f"{len(c.failed)} failed"] if c.failed else []

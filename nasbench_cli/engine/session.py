@@ -102,8 +102,9 @@ def begin(
     if not unseal:
         _refuse_sealed(planned)
     _refuse_strange(anew, planned)
+    place = None
     if shard is not None:
-        planned = shard.of(planned)
+        place, planned = shard.place(planned), shard.of(planned)
     sources = current_sources()
     planned = [replace(p, sources=tuple(sources(p.setup))) for p in planned]
     _make_ready(planned, folder, retry_failed or bool(anew))
@@ -112,7 +113,7 @@ def begin(
     if retry_failed:
         _forget_failed(store, planned)
     _move_aside(store, [p for p in planned if not {p.spec.name, p.setup.method}.isdisjoint(anew)])
-    store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.display)
+    store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.display, place)
     _forget_finished(store)
     requested = {p.setup.id for p in planned}
     store.notices += changed([f for f in store.fragments() if f.setup.id in requested], sources)

@@ -21,6 +21,7 @@ from nasbench.cli.engine.suite_files import found, suite_files
 from nasbench.methods import MethodSpec
 from nasbench.results.scores import names as scores
 from nasbench.results.selection import check_label
+from nasbench.results.store.plans import PlanShard, digest_of
 
 T = TypeVar("T")
 
@@ -118,6 +119,11 @@ class Shard:
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(f"shard {text[:30]!r} must be i/n with 1 <= i <= n, for example 2/8")
         return cls(int(match[1]), int(match[2]))
+
+    def place(self, planned: Sequence[PlannedSetup]) -> PlanShard:
+        """Its place in the whole plan, as a store keeps it."""
+        whole = digest_of((p.setup, p.seeds) for p in planned)
+        return PlanShard(self.number, self.count, whole, sum(len(p.seeds) for p in planned))
 
     def of(self, planned: Sequence[PlannedSetup]) -> list[PlannedSetup]:
         """The runs of this shard: every `count`-th run over all setups, so that each shard has seeds of each method."""

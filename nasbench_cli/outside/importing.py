@@ -18,7 +18,7 @@ from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.runs import described, runs_of
 from nasbench.cli.outside.table import read as read_table
 from nasbench.results import Store
-from nasbench.results.store.store import is_store
+from nasbench.results.store.folder import is_store
 from nasbench.results.store.trajectory import Setup, Trajectory
 
 Source = Path | pd.DataFrame

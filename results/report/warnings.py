@@ -13,7 +13,7 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
-from nasbench.results.store.status import status
+from nasbench.results.store.status import absent, status
 from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import under_way
 from nasbench.results.verdict.leading import some
@@ -50,6 +50,7 @@ def of_stores(
     """
     of_missing, of_stale = [], []
     stored = {(f.setup.id, seed) for store in stores for f in store.fragments() for seed in f.seeds}
+    of_missing += [f"{lacking}: this is no report of the whole" for lacking in absent(stores)]
     for store in stores:
         setups = [c for c in status(store, is_current) if c.setup.protocol == protocol]
         missing = sum((c.setup.id, seed) not in stored for c in setups for seed in c.missing)

@@ -30,7 +30,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nasbench.base.errors import StoreError
-from nasbench.results.store import disk
+from nasbench.results.store import disk, plans
 from nasbench.results.store.decoding import decoded
 from nasbench.results.store.fragment import Fragment, RunRecord, checked, of_another_schema
 from nasbench.results.store.store import Store
@@ -110,6 +110,7 @@ class Archive(Store):
                 raise ValueError("a name with a control character")  # it would reach the terminal
             self._display = _display(facts["display"])
             self._missing = [(_setup(setup), seeds) for setup, seeds in facts["missing"]]
+            self._shards = list(map(plans.checked, facts.get("shards", [])))
             self._fragments = list(self._read(facts["setups"]))
             if not self._fragments:
                 raise StoreError(f"{path} holds no runs")
@@ -155,7 +156,8 @@ class Archive(Store):
         """Its suite as a plan, so that the suite's labels are known, and what was missing when it was made."""
         setups = [*((f.setup, f.seeds) for f in self._fragments), *self._missing]
         command = f"nasbench archive check {shlex.quote(self._name)} --share 1"  # computes its runs again
-        return [{"command": command, "saved": "", "display": self._display, "setups": setups}]
+        plan = {"command": command, "saved": "", "display": self._display}
+        return [plan | {"setups": setups, "shard": None}, *(plan | {"setups": [], "shard": p} for p in self._shards)]
 
     def search_log(self, f: Fragment, seed: int) -> pa.Table | None:
         """None: archives keep no search logs."""

@@ -21,26 +21,30 @@ def content_hash(store: Store) -> str:
     The measured column `thinking` is left out. The hash does not depend on the order of the runs or on their
     distribution over fragments. Every byte is read and verified; damaged files are set aside and do not count.
     """
-    digests: set[str] = set()
+    found: set[str] = set()
     for f in store.fragments():
         try:
-            digests.update(_runs(store, f))
+            found.update(digest for _, digest in digests(store, f))
         except Torn as error:
             store.set_aside(f.path, str(error))
-    return _joined(digests)
+    return _joined(found)
 
 
 def hash_of(store: Store, fragments: Iterable[Fragment]) -> str:
     """The same hash of the runs of some fragments of a store. Raises Torn if one is damaged or no longer there."""
-    return _joined({digest for f in fragments for digest in _runs(store, f)})
+    return _joined({digest for f in fragments for _, digest in digests(store, f)})
 
 
-def _joined(digests: set[str]) -> str:
+def _joined(found: set[str]) -> str:
     """A hash of the digests of runs; a run that is in two fragments counts once."""
-    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+    return hashlib.sha256("".join(sorted(found)).encode()).hexdigest()
 
 
-def _runs(store: Store, f: Fragment) -> Iterator[str]:
+def digests(store: Store, f: Fragment) -> Iterator[tuple[int, str]]:
+    """The seed of each run of a fragment, with a hash of its contents; without those whose search log is damaged.
+
+    Raises Torn if the fragment is damaged or no longer there.
+    """
     table = f.checked_table()
     kept = [name for name in table.column_names if name not in (_MEASURED, "method", "bench", "constraint")]
     asked = json.dumps([f.setup.to_json(), [[name, str(table.schema.field(name).type)] for name in kept]])
@@ -59,7 +63,7 @@ def _runs(store: Store, f: Fragment) -> Iterator[str]:
         elif run.log:
             start += run.rows
             continue  # a run with a damaged log does not count
-        yield digest.hexdigest()
+        yield run.seed, digest.hexdigest()
         start += run.rows
 
 

@@ -155,12 +155,12 @@ def write(
     return records
 
 
-def write_without(fragment: Fragment, seeds: set[int]) -> None:
-    """Writes a copy of a fragment without the runs of some seeds."""
+def write_without(fragment: Fragment, seeds: set[int], folder: Path) -> None:
+    """Writes a copy of a fragment into a folder, without the runs of some seeds."""
     table = fragment.table()
     kept = table.filter(pc.invert(pc.is_in(table["seed"], pa.array(sorted(seeds)))))
     runs = [run for run in fragment.runs if run.seed not in seeds]
-    _write(fragment.path.parent, kept, fragment.setup, runs, fragment.provenance)
+    _write(folder, kept, fragment.setup, runs, fragment.provenance)
 
 
 def read(path: Path) -> Fragment:

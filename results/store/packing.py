@@ -76,6 +76,7 @@ def pack(store: Store, path: Path) -> int:
         "contents": contents,
         "display": store.display(),
         "missing": [(c.setup.to_json(), c.missing) for c in status(store, lambda _: None) if c.missing],
+        "shards": sorted({plan["shard"] for plan in store.plans() if plan["shard"]}),
         "digests": list(map(disk.digest, members)),
         "setups": [
             {"setup": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
@@ -180,8 +181,8 @@ def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
     kept, new = fragment.table(names).slice(sum(lengths[:place]), lengths[place]), to_table(fragment.setup, [found])
     if len(new) != len(kept):
         return False
-    in_parts = stated.refused > 0 or bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
-    names = [name for name in names if in_parts or name not in OF_LEVELS]
+    in_shards = stated.refused > 0 or bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
+    names = [name for name in names if in_shards or name not in OF_LEVELS]
     ours, theirs = ({name: _plain(table[name]) for name in names} for table in (kept, new))
     if ours.pop(FEASIBLE).tolist() != theirs.pop(FEASIBLE).tolist():
         return False

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from nasbench.base.numbers import count, listed
 from nasbench.results.store.fragment import RunRecord
+from nasbench.results.store.plans import PlanShard, digest_of
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import Setup
+
+_MOST_SHARDS = 32  # of which the missing ones are named
 
 State: TypeAlias = Literal["complete", "partial", "missing", "failed", "stale"]
 
@@ -84,6 +88,30 @@ def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[Set
             SetupStatus(setup, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands)))
         )
     return statuses
+
+
+def absent(stores: Sequence[Store]) -> list[str]:
+    """What is missing of plans of which stores together have some shards and not all, a clause each."""
+    plans = [plan for store in stores for plan in store.plans()]
+    whole = {digest_of(plan["setups"]) for plan in plans if plan["shard"] is None}
+    known: dict[tuple[str, int], set[PlanShard]] = {}
+    for shard in (plan["shard"] for plan in plans if plan["shard"] is not None):
+        known.setdefault((shard.whole, shard.of), set()).add(shard)
+    return [_lacking(there) for (digest, _), there in known.items() if digest not in whole and _runs_left(there)]
+
+
+def _runs_left(there: set[PlanShard]) -> int:
+    return next(iter(there)).runs - sum(shard.size for shard in there)
+
+
+def _lacking(there: set[PlanShard]) -> str:
+    """Which shards of a plan are not there, as a clause; their numbers where they are few."""
+    of, numbers = next(iter(there)).of, {shard.number for shard in there}
+    others = [str(number) for number in range(1, min(of, _MOST_SHARDS) + 1) if number not in numbers]
+    left = f"{count(of - len(there), 'shard')} of {of:,}"
+    if of <= _MOST_SHARDS:
+        left = f"shard{'s' * (len(others) > 1)} {listed(others)} of {of}"
+    return f"{left} {'is' if of - len(there) == 1 else 'are'} missing ({count(_runs_left(there), 'run')})"
 
 
 def _order(setup: Setup) -> tuple[Any, ...]:

@@ -16,8 +16,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -27,20 +25,20 @@ from typing import Any, TypeVar, cast
 import pyarrow as pa
 
 from nasbench.base.errors import Interrupted, StoreError, not_utf8
-from nasbench.results.store import disk, fragment
+from nasbench.results.store import disk, fragment, plans
+from nasbench.results.store.folder import HEADER, is_inner, is_store, what_is_there
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
+from nasbench.results.store.plans import PlanShard
 from nasbench.results.store.trajectory import Setup, Trajectory, log_table
 
 T = TypeVar("T")
 
-_HEADER = "0-schema.parquet"
 _PATIENCE = 300.0  # seconds to wait for a process that writes
 _FOLDERS = ("_plans", "_journals", "_searches", "_aside")
 _OF_THE_FILE = {errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG}
 """Errors of a single file; any other error (no memory, no descriptor) would also affect the next file."""
 _OF_THE_PATH = {errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _NO_FOLDER = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}  # a folder cannot be made there
-_PLAN = re.compile(r"([0-9a-f]{16})\.([0-9a-f]{32})\.json")
 
 
 class Store:
@@ -60,11 +58,11 @@ class Store:
     def open(cls, folder: Path) -> Store:
         """An existing store. Raises StoreError if there is none, or if it is of another schema."""
         if not is_store(folder):
-            raise StoreError(f"{folder} is not a trajectory store; {_what_is_there(folder)}")
+            raise StoreError(f"{folder} is not a trajectory store; {what_is_there(folder)}")
         store = cls(folder)
         with _said(folder):
             try:
-                fragment.read_header(store.folder / _HEADER)
+                fragment.read_header(store.folder / HEADER)
                 return store
             except (Torn, FileNotFoundError, disk.Irregular):
                 pass
@@ -72,7 +70,7 @@ class Store:
             with store._writing():
                 store._mend_header()
         except Interrupted as error:  # the fragments of a read-only store can still be read
-            store._notice(f"{folder / _HEADER} is missing or damaged: {error}")
+            store._notice(f"{folder / HEADER} is missing or damaged: {error}")
         return store
 
     @classmethod
@@ -87,7 +85,7 @@ class Store:
                 raise StoreError(f"cannot use the store {folder}: it is no folder; give another --store")
             # Another process may be creating this store right now; its first files are allowed.
             known = is_store(folder) or not folder.is_dir()
-            if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
+            if not known and any(name[0] not in "._" and name != HEADER for name in os.listdir(folder)):
                 raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
             disk.make_folder(store.folder)
         with store._writing():
@@ -129,9 +127,8 @@ class Store:
         return self._of_log(f, record, fragment.read_log)
 
     def plans(self) -> list[dict[str, Any]]:
-        """The plans of this store, oldest first: command, saved, display, and setups (each with its seeds)."""
-        paths = sorted((self.folder / "_plans").glob("*.json"))
-        return sorted(self._readable(paths, _plan), key=lambda plan: str(plan["saved"]))
+        """The plans of this store, oldest first (`plans.read`)."""
+        return sorted(self._readable(self._plan_files(), plans.read), key=lambda plan: str(plan["saved"]))
 
     def display(self) -> dict[str, Any]:
         """What the last suite says of its report: title, checkpoints, baseline, score, labels."""
@@ -143,16 +140,24 @@ class Store:
 
     # Writing
 
-    def save_plan(self, command: str, grid: Iterable[tuple[Setup, list[int]]], display: dict[str, Any]) -> None:
+    def save_plan(
+        self,
+        command: str,
+        grid: Iterable[tuple[Setup, list[int]]],
+        display: dict[str, Any],
+        shard: PlanShard | None = None,
+    ) -> None:
         """Records the requested setups and seeds, so that `status` can list what is missing.
 
         Args:
             command: the command line of the request.
             display: what the suite says of its report; empty without a suite.
+            shard: the place of these runs in a whole of which they are a shard.
         """
         setups = [{"setup": setup.to_json(), "seeds": seeds} for setup, seeds in grid]
         asked = disk.digest(json.dumps([display, setups], sort_keys=True).encode())[:16]
-        content = json.dumps({"command": command, "saved": _now(), "display": display, "setups": setups}).encode()
+        facts = {"command": command, "saved": _now(), "display": display, "setups": setups, "shard": shard}
+        content = json.dumps(facts).encode()
         with self._writing():
             earlier = list((self.folder / "_plans").glob(f"{asked}*.json"))
             path = self.folder / "_plans" / f"{asked}.{disk.digest(content)}.json"
@@ -175,6 +180,32 @@ class Store:
             logged = [t for t in fresh if t.log]
             logs = {t.seed: fragment.write_log(self._search(setup, t.seed), log_table(setup, t)) for t in logged}
             return fragment.write(self.folder, setup, fresh, provenance, logs)
+
+    def adopt(self, source: Store, f: Fragment) -> int:
+        """Copies the runs of another store's fragment that this one lacks, with their search logs; returns how many.
+
+        Raises StoreError if the fragment or a log is damaged.
+        """
+        with self._writing():
+            present = {seed for own in self._fragments_of(f.setup) for seed in own.seeds}
+            if not (fresh := [run for run in f.runs if run.seed not in present]):
+                return 0
+            if not self._columns.issuperset(f.setup.metrics):
+                self._mend_header(f.setup.metrics)
+            for run in fresh:
+                if run.log:
+                    log = fragment.log_bytes(source._search(f.setup, run.seed), run.log)
+                    disk.write(self._search(f.setup, run.seed), log)
+            fragment.write_without(f, present, self.folder)
+            return len(fresh)
+
+    def adopt_plans(self, source: Store) -> None:
+        """Copies the plans of another store."""
+        with self._writing():
+            for path in source._plan_files():
+                with suppress(Torn):
+                    plans.read(path)
+                    disk.write(self.folder / "_plans" / path.name, disk.read(path))
 
     def supersede(self, setups: Iterable[Setup]) -> None:
         """Sets aside runs of these setups that were made with other data or rules, or another version of the method."""
@@ -251,8 +282,11 @@ class Store:
     def _entries(self) -> list[Path]:
         """The paths in the folder that should be data; stores inside the store are left out."""
         with _said(self.folder), os.scandir(self.folder) as entries:
-            names = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != _HEADER and not _is_inner(e))
+            names = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != HEADER and not is_inner(e))
         return [self.folder / name for name in names]
+
+    def _plan_files(self) -> list[Path]:
+        return sorted((self.folder / "_plans").glob("*.json"))
 
     def _fragments_of(self, setup: Setup) -> list[Fragment]:
         return list(self._readable(sorted(self.folder.glob(f"*.{setup.id}.*.parquet")), fragment.read))
@@ -265,7 +299,7 @@ class Store:
     def _take_out(self, f: Fragment, seeds: set[int]) -> None:
         """Sets a fragment aside after writing one of its other runs; a crash in between leaves both."""
         if not seeds.issuperset(f.seeds):
-            fragment.write_without(f, seeds)
+            fragment.write_without(f, seeds, self.folder)
         disk.move(f.path, self.free_aside(f.path))
 
     def _set_logs_aside(self, setup: Setup, seeds: Iterable[int]) -> None:
@@ -304,7 +338,7 @@ class Store:
 
     def _mend_header(self, metrics: Iterable[str] = ()) -> None:
         """Writes the header if it lacks some metrics; a missing or damaged one is rebuilt from all fragments."""
-        path = self.folder / _HEADER
+        path = self.folder / HEADER
         known, damage = None, ""
         try:
             known = fragment.read_header(path)
@@ -336,44 +370,6 @@ class Store:
         """Holds the store's lock (the system releases it if the process dies) and turns its errors into sentences."""
         with _said(self.folder), self._lock.held(_PATIENCE):
             yield
-
-
-def _what_is_there(folder: Path) -> str:
-    """What the folder is instead of a store, and which stores are near."""
-    quoted = shlex.quote(str(folder))
-    if folder.exists() and not folder.is_dir():
-        return "it is a file" + f"; `nasbench report --against {quoted}` reports an archive" * (folder.suffix == ".zip")
-    absent = "" if folder.is_dir() else "there is no such folder; "
-    near, called = (folder.parent, str(folder.parent)) if absent else (folder, "it")
-    if stores := sorted(path.parent.name for path in near.glob(f"*/{_HEADER}")):
-        return f"{absent}{called} holds the stores {', '.join(stores)}"
-    return f"{absent}`nasbench run --store {quoted}` makes one" if absent else "it holds no runs"
-
-
-def is_store(folder: Path) -> bool:
-    """Whether a folder is a trajectory store, possibly one that lost its header."""
-    return (folder / _HEADER).is_file() or (folder / "_plans").is_dir()
-
-
-def _is_inner(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir() and is_store(Path(entry.path))
-    except OSError:
-        return False  # a link that leads to itself
-
-
-def _plan(path: Path) -> dict[str, Any]:
-    """Reads a plan. Raises Torn if it is damaged or not a plan."""
-    content = disk.read(path)
-    named = _PLAN.fullmatch(path.name)
-    if named is None or named[2] != disk.digest(content):
-        raise Torn("its bytes do not match the digest in its name")
-    try:
-        plan = json.loads(content)
-        setups = [(Setup.from_json(c["setup"]), [int(seed) for seed in c["seeds"]]) for c in plan["setups"]]
-        return {name: plan[name] for name in ("command", "saved", "display")} | {"setups": setups}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Torn(f"not a readable plan ({type(error).__name__})") from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -341,6 +342,19 @@ def test_code_that_was_not_named_by_its_digest_does_not_run(registry: Path) -> N
     with pytest.raises(UsageError, match="has the digest"):
         spec.build(PROBLEM, np.random.default_rng(0))
     assert ("digest", digest) in spec.parameters()  # part of a run's identity
+
+
+def test_the_path_of_a_clone_is_no_part_of_its_identity(registry: Path, tmp_path: Path) -> None:
+    shutil.copytree(registry, tmp_path / "another")
+    here, there = (MethodSpec.parse(hub(clone)) for clone in (registry, tmp_path / "another"))
+    assert (
+        here.label
+        == there.label
+        == hub(registry).replace(f"path={registry},package=samplers/toy,", "") + (",package=samplers/toy")
+    )
+    assert here.parameters() == there.parameters() == MethodSpec.parse(here.label).parameters()
+    assert MethodSpec.parse(here.text) == here
+    assert "needs path=CLONE" in MethodSpec.parse(here.label).misfit(PROBLEM)  # as a store has it
 
 
 @pytest.mark.parametrize(

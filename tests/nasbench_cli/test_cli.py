@@ -78,7 +78,7 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
     [
         (
             ["runn"],
-            r"Did you mean 'run'\? Allowed: list, show, run, status, report, archive, show-run, plan, check, import, ",
+            r"Did you mean 'run'\? Allowed: list, show, run, status, report, merge, archive, show-run, plan, check, ",
         ),
         ([], "give a command: list, show, run, status, report"),
         (["run"], "give a --method and a --bench"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from nasbench.methods import About, MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store
 from nasbench.results.store import content_hash
+from nasbench.results.store.status import absent
 from nasbench.results.store.trajectory import Setup
 from tests.conftest import Printed
 from tests.nasbench_cli import toys
@@ -87,6 +89,55 @@ def test_shards_together_make_the_store_that_one_command_makes(
     one = tmp_path / "one"
     assert nasbench("run", "--suite", suite, "--shard", "1/3", "--store", one).code == 0
     assert sum(map(len, Store.open(one).runs().values())) == 10
+
+
+def test_three_of_four_shards_are_never_taken_for_the_whole(
+    nasbench: Callable[..., Printed], suite: Path, tmp_path: Path
+) -> None:
+    stores = [tmp_path / f"part-{i}" for i in range(1, 5)]
+    for i, store in enumerate(stores, 1):
+        assert nasbench("run", "--suite", suite, "--shard", f"{i}/4", "--store", store).code == 0
+    three, said = [stores[0], stores[1], stores[3]], "shard 3 of 4 is missing (7 runs)"
+    report = nasbench("report", *three, "--out", tmp_path / "report")
+    assert f"Warning: {said}" in report.out.replace("\n", " ")
+    assert said in nasbench("status", *three).err
+    assert json.loads(nasbench("status", *three, "--json").out)["absent_shards"] == [said]
+    assert "shards 2, 3 and 4 of 4 are missing (21 runs)" in nasbench("status", stores[0]).err
+    merged = nasbench("merge", *three, "--store", tmp_path / "merged")
+    assert (merged.code, said in merged.err) == (0, True)
+    assert "21 runs copied" in merged.out
+    packed = nasbench("archive", "make", *three, "--out", tmp_path / "three.zip")
+    assert (packed.code, f"{said}, and reports will say so" in packed.err) == (0, True)
+    against = nasbench("report", "--against", tmp_path / "three.zip", "--out", tmp_path / "report")
+    assert said in against.out.replace("\n", " ")
+
+    last = nasbench("merge", stores[2], "--store", tmp_path / "merged")
+    assert "7 runs copied" in last.out
+    assert "missing" not in last.err
+    assert nasbench("run", "--suite", suite, "--store", tmp_path / "whole").code == 0
+    hashes = [content_hash(Store.open(tmp_path / name)) for name in ("merged", "whole")]
+    assert hashes[0] == hashes[1]
+    assert "missing" not in nasbench("report", *stores, "--out", tmp_path / "report").out
+    assert "missing" not in nasbench("status", stores[0], tmp_path / "whole").err  # the whole has all of them
+
+
+def test_the_array_of_the_page_is_the_whole_suite(suite: Path, tmp_path: Path) -> None:
+    """A scheduler runs the file once for each task, with the number of the task and their count."""
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+    (script,) = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+    (tasks,) = re.findall(r"#SBATCH --array=1-(\d+)", script)
+    (tmp_path / "nasbench").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nasbench "$@"\n')
+    (tmp_path / "nasbench").chmod(0o755)
+    for task in range(1, int(tasks) + 1):
+        facts = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_COUNT": tasks}
+        facts |= {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parents[2])}
+        own = script.replace("--suite quick", f"--suite {suite}")
+        subprocess.run(["sh", "-c", own], cwd=tmp_path, env=os.environ | facts, check=True, capture_output=True)
+    stores = [Store.open(path) for path in sorted((tmp_path / "runs").iterdir())]
+    assert len(stores) == int(tasks)
+    assert sum(len(f.runs) for store in stores for f in store.fragments()) == 28
+    assert absent(stores) == []
+    assert absent(stores[1:]) == ["shard 1 of 8 is missing (4 runs)"]
 
 
 def test_a_plan_counts_runs_hours_and_bytes(nasbench: Callable[..., Printed], suite: Path, tmp_path: Path) -> None:

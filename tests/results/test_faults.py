@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
-from nasbench.results.store import content_hash, disk, fragment
-from nasbench.results.store import store as store_module
+from nasbench.results.store import content_hash, disk, fragment, plans
 from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import schema
 from tests.results.conftest import FACTS, make_run, make_setup
@@ -141,7 +140,7 @@ def test_a_run_is_never_reported_as_stored_before_it_is_safe(in_memory: Path, mo
 
 READERS = {
     "random*.parquet": fragment.read,
-    "_plans/*.json": store_module._plan,
+    "_plans/*.json": plans.read,
     "0-schema.parquet": fragment.read_header,
 }
 

@@ -247,7 +247,7 @@ def test_runs_that_lie_in_two_fragments_are_kept_once(filled: Fill) -> None:
     store = filled({setup: [make_run(seed, [1.0]) for seed in range(3)]})
     intact = content_hash(store)
     (f,) = store.fragments()
-    fragment.write_without(f, {1})
+    fragment.write_without(f, {1}, store.folder)
     assert len(Store.open(store.folder).fragments()) == 2
     assert content_hash(Store.open(store.folder)) == intact
     again = Store.create(store.folder)

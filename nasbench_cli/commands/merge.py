@@ -1,0 +1,38 @@
+"""`nasbench merge`: several stores as one."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from nasbench.base.foreign import interrupts_noted
+from nasbench.base.numbers import count
+from nasbench.base.streams import say
+from nasbench.cli.commands.messages import say_notices
+from nasbench.cli.commands.once import Command
+from nasbench.results import Store
+
+
+@click.command(cls=Command)
+@click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--store", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The one store.")
+def merge(stores: tuple[Path, ...], folder: Path) -> None:
+    """Copy the finished runs of stores, such as the shards of a suite, into one store.
+
+    A run that two of them have counts once. Nothing is taken from the stores themselves.
+    """
+    from nasbench.results.store.merging import merge as merged
+    from nasbench.results.store.status import absent
+
+    opened = [Store.open(store) for store in stores]
+    with interrupts_noted():
+        together, added = merged(opened, folder)
+    for store in [*opened, together]:
+        say_notices(store)
+    whole = sum(len(f.runs) for f in together.fragments())
+    say(f"{count(added, 'run')} copied; {folder} has {count(whole, 'run')}")
+    for lacking in absent([together]):
+        say(f"notice: {lacking}", err=True)
+    say(f"next: nasbench report {shlex.quote(str(folder))}")
