@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -127,6 +128,28 @@ class ListedCells(ListedChoices):
 
 
 _WEIGHTS = np.array([4**INNER * 2**k for k in reversed(range(len(EDGES)))] + [4**k for k in reversed(range(INNER))])
+
+
+def hashed(adjacency: str, operations: Sequence[str]) -> str:
+    """The benchmark's own hash of a cell without dead vertices; equal for isomorphic cells.
+
+    Args:
+        adjacency: the matrix row by row.
+        operations: the operations of all vertices.
+    """
+    n = len(operations)
+    numbers = {"input": -1, "output": -2} | {name: number for number, name in enumerate(OPERATIONS)}
+    into = [[u for u in range(n) if adjacency[u * n + v] == "1"] for v in range(n)]
+    out = [[w for w in range(n) if adjacency[v * n + w] == "1"] for v in range(n)]
+    found = [_md5(str((len(out[v]), len(into[v]), numbers[operations[v]]))) for v in range(n)]
+    for _ in range(n):
+        around = [["".join(sorted(found[u] for u in side[v])) for side in (into, out)] for v in range(n)]
+        found = [_md5("|".join([*sides, own])) for sides, own in zip(around, found, strict=True)]
+    return _md5(str(sorted(found)))
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def point_of(adjacency: str, operations: Sequence[str]) -> Point:

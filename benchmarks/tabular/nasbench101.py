@@ -12,7 +12,7 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,16 +38,8 @@ _MOST_EPOCHS = 1000
 _OVERHEAD = 16  # bytes of a record in addition to its payload
 
 
-class _Training(NamedTuple):
-    """One training of one cell."""
-
-    epochs: int
-    valid: float
-    """Final validation accuracy, in [0, 1]."""
-    test: float
-    """Final test accuracy, in [0, 1]."""
-    seconds: float
-    parameters: int
+Cell = tuple[str, str]
+"""Adjacency matrix and operations, as written in the file."""
 
 
 def convert(path: Path, progress: Callable[[int], None]) -> TableData:
@@ -65,33 +57,49 @@ def convert(path: Path, progress: Callable[[int], None]) -> TableData:
     return _table(*read(path, progress), path)
 
 
-Cell = tuple[str, str]
-"""Adjacency matrix and operations, as written in the file."""
+class Measured(NamedTuple):
+    """What was measured at one point of a training."""
+
+    seconds: float
+    train: float
+    """Accuracies in [0, 1]."""
+    valid: float
+    test: float
 
 
-def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
-    """The cells, and the runs with the positions of their cells."""
-    cells: dict[Cell, int] = {}
-    columns = {name: array("d") for name in ("cell", *_Training._fields)}
+class Training(NamedTuple):
+    """A record of the official file: one training of one cell."""
+
+    module: str
+    """The benchmark's hash of the cell."""
+    epochs: int
+    cell: Cell
+    parameters: int
+    halfway: Measured
+    final: Measured
+    size: int
+    """Bytes of the record."""
+
+
+def trainings(path: Path) -> Iterator[Training]:
+    """The trainings in an official file, in their order. Raises UsageError if it is damaged or of another kind."""
     for payload in records(path):
         try:
-            _, epochs, adjacency, operations, metrics = json.loads(payload)
-            if not (isinstance(adjacency, str) and isinstance(operations, str) and 1 <= int(epochs) <= _MOST_EPOCHS):
+            module, epochs, adjacency, operations, metrics = json.loads(payload)
+            texts = (module, adjacency, operations)
+            if not (all(isinstance(text, str) for text in texts) and 1 <= int(epochs) <= _MOST_EPOCHS):
                 raise Malformed("a record is a hash, a number of epochs, two texts of a cell, and its measurements")
-            run = _run(int(epochs), base64.b64decode(metrics, validate=True))
+            parameters, halfway, final = _measurements(base64.b64decode(metrics, validate=True))
         except (ValueError, TypeError, Malformed, binascii.Error, RecursionError, OverflowError) as error:
             raise UsageError(
                 f"{path} is not a file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
             ) from None
-        columns["cell"].append(cells.setdefault((adjacency, operations), len(cells)))
-        for name, value in zip(_Training._fields, run, strict=True):
-            columns[name].append(value)
-        progress(len(payload) + _OVERHEAD)
-    return list(cells), pd.DataFrame({name: np.array(values) for name, values in columns.items()})
+        cell, size = (adjacency, operations), len(payload) + _OVERHEAD
+        yield Training(module, int(epochs), cell, parameters, halfway, final, size)
 
 
-def _run(epochs: int, message: bytes) -> _Training:
-    """The training in one message. Raises Malformed if the message is of another kind."""
+def _measurements(message: bytes) -> tuple[int, Measured, Measured]:
+    """The parameters, and what was measured half way and at the end. Raises Malformed for another kind of message."""
     evaluations, parameters = [], -1
     for number, value in fields(message):
         if number == 1 and isinstance(value, bytes):
@@ -100,10 +108,24 @@ def _run(epochs: int, message: bytes) -> _Training:
             parameters = value
     if len(evaluations) != 3 or parameters < 0:
         raise Malformed(f"{len(evaluations)} evaluations of a training, where three are: before, half way, at the end")
-    last = evaluations[-1]
-    values = [last.get(number) for number in (4, 5, 2)]
-    valid, test, seconds = [x if isinstance(x, float) else math.nan for x in values]
-    return _Training(epochs, valid, test, seconds, parameters)
+    halfway, final = (
+        Measured(*(x if isinstance(x := one.get(number), float) else math.nan for number in (2, 3, 4, 5)))
+        for one in evaluations[1:]
+    )
+    return parameters, halfway, final
+
+
+def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
+    """The cells, and the runs with the positions of their cells."""
+    cells: dict[Cell, int] = {}
+    columns = {name: array("d") for name in ("cell", "epochs", *_MEASURED, "parameters")}
+    for one in trainings(path):
+        number, final = cells.setdefault(one.cell, len(cells)), one.final
+        row = (number, one.epochs, final.valid, final.test, final.seconds, one.parameters)
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+        progress(one.size)
+    return list(cells), pd.DataFrame({name: np.array(values) for name, values in columns.items()})
 
 
 def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:

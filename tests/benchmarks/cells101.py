@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 
 import numpy as np
 
-from nasbench.benchmarks.spaces.nasbench101 import EDGES, OPERATIONS, ListedCells, Point, compact, matrix_of, pruned
+from nasbench.benchmarks.spaces.nasbench101 import EDGES, ListedCells, Point, compact, hashed, matrix_of, pruned
 from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES
 
 # The first cell of the official file (its readme's hash, computed here with the authors' rule from this matrix).
 MATRIX = "0100110001000000010010000010000001000000010000000"
 NAMES = "input,conv3x3-bn-relu,maxpool3x3,conv3x3-bn-relu,conv3x3-bn-relu,conv1x1-bn-relu,output"
-_NUMBERS = {"input": -1, "output": -2} | {name: k for k, name in enumerate(OPERATIONS)}
-
-
-def hashed(matrix: str, operations: list[str]) -> str:
-    """The authors' hash of a cell without dead vertices (nasbench/lib/graph_util.py), from its description."""
-    n = len(operations)
-    into = [[u for u in range(n) if matrix[u * n + v] == "1"] for v in range(n)]
-    out = [[w for w in range(n) if matrix[v * n + w] == "1"] for v in range(n)]
-    found = [md5(str((len(out[v]), len(into[v]), _NUMBERS[operations[v]]))) for v in range(n)]
-    for _ in range(n):
-        parts = [
-            ["".join(sorted(found[u] for u in into[v])), "".join(sorted(found[w] for w in out[v])), found[v]]
-            for v in range(n)
-        ]
-        found = [md5("|".join(part)) for part in parts]
-    return md5(str(sorted(found)))
-
-
-def md5(text: str) -> str:
-    return hashlib.md5(text.encode()).hexdigest()
 
 
 def any_cell(rng: random.Random) -> Point:

@@ -132,8 +132,9 @@ def test_messages_are_read_as_googles_library_writes_them() -> None:
         )
     metrics.trainable_parameters = 8_555_530
     metrics.total_time = 2000.5
-    run = nasbench101._run(108, metrics.SerializeToString())
-    assert run == (108, 0.9241786599159241, 0.92117, 1769.13, 8_555_530)
+    parameters, halfway, final = nasbench101._measurements(metrics.SerializeToString())
+    assert parameters == 8_555_530
+    assert (halfway, final) == ((1769.13, 1.0, 0.5, 0.92117), (1769.13, 1.0, 0.9241786599159241, 0.92117))
     whole = metrics.SerializeToString()
     for end in range(1, len(whole)):
         try:
@@ -141,7 +142,7 @@ def test_messages_are_read_as_googles_library_writes_them() -> None:
         except Malformed:
             continue
     with pytest.raises(Malformed, match="three are"):
-        nasbench101._run(108, message_class()(trainable_parameters=3).SerializeToString())
+        nasbench101._measurements(message_class()(trainable_parameters=3).SerializeToString())
 
 
 def message_class() -> Any:
