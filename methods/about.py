@@ -39,10 +39,6 @@ def _option_initial(options: Options) -> int:
     return int(options.get("initial", 0))
 
 
-def _nothing(options: Options) -> Mapping[str, Value]:
-    return {}
-
-
 def _fits(problem: Problem, options: Options) -> str:
     return ""
 
@@ -75,11 +71,11 @@ class About:
     """Name of the option that names another method, by which this one searches; empty if there is none. The version,
     `tuned_on` and `repeatable` of that method then count for this one, too."""
     files: tuple[str, ...] = ()
-    """Options that say where something is on the user's machine. They are no part of a run's identity, and `nasbench
-    archive check` computes no run for which one is given: an archive does not choose which files are opened."""
-    pinned: Callable[[Options], Mapping[str, Value]] = _nothing
-    """Options as the user gives them → those that follow from them, such as the digest of a file that one names: they
-    identify a run wherever the file lies."""
+    """Options that name files of the user's machine. `nasbench archive check` computes no run for which one is given:
+    an archive does not choose which files are opened."""
+    pinned: Callable[[Options], Mapping[str, Value]] | None = None
+    """All options → those that follow from the files, such as a digest. Where this is stated, these identify a run in
+    place of the options `files`: where a file lies does not matter then. None if those identify a run themselves."""
 
     def __post_init__(self) -> None:
         check_types(self, _ABOUT, "a method")
@@ -87,9 +83,9 @@ class About:
             raise UsageError(f"seconds of a method must be 0 or more, not {self.seconds}")
         if not all(isinstance(name, str) for name in self.tuned_on):
             raise UsageError(f"tuned_on of a method must be a tuple of names, not {self.tuned_on!r}")
-        for name in ("initial", "pinned"):
-            if not callable(getattr(self, name)):
-                raise UsageError(f"{name} of a method must be a function of the options, not {getattr(self, name)!r}")
+        for name, stated in (("initial", self.initial), ("pinned", self.pinned)):
+            if stated is not None and not callable(stated):
+                raise UsageError(f"{name} of a method must be a function of the options, not {stated!r}")
         if not isinstance(self.repeatable, Repeatable) and not callable(self.repeatable):
             places = ", ".join(f"Repeatable.{place.name}" for place in Repeatable)
             raise UsageError(

@@ -106,9 +106,13 @@ def _in_words(problem: Problem, space: Sequence[Mapping[str, Any]]) -> str:
     budget = problem.budget
     limits = [count(budget.evals, "evaluation")] if budget and budget.evals else []
     limits += [f"{budget.seconds:g} seconds"] if budget and budget.seconds else []
-    lines = [f"{' and '.join(goals).capitalize()}{bounds}.", "Propose configurations, one at a time."]
+    lines = [f"{_capital(' and '.join(goals))}{bounds}.", "Propose configurations, one at a time."]
     lines += [f"The budget is {' and '.join(limits)}."] if limits else []
     return " ".join(lines) + "\n" + "\n".join(f"- {_one_in_words(one)}" for one in space)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"  # units keep theirs
 
 
 def _one_in_words(one: Mapping[str, Any]) -> str:

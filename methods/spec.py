@@ -31,16 +31,18 @@ class MethodSpec(Spec):
         Raises UsageError for unknown names and wrong options.
         """
         spec = cls.parse(text)
+        if (pin := spec.method.about.pinned) is None:
+            return spec
         try:
             with spec._guarded():
-                pinned = spec.method.about.pinned(spec.values())
+                pinned = pin(spec.values())
         except Broken as error:
             raise UsageError(f"{spec.name} fails when asked which options follow: {error}") from None
         return replace(spec, options=tuple(sorted({**dict(spec.options), **pinned}.items())))
 
     @property
     def label(self) -> str:
-        """The canonical text of its identity: without options that say where something is (`About.files`)."""
+        """The canonical text of its identity: without options that name files, where `About.pinned` stands for them."""
         return replace(self, options=self._identifying(self.options)).text
 
     def values(self) -> dict[str, Value]:
@@ -49,11 +51,13 @@ class MethodSpec(Spec):
         return defaults | dict(self.options)
 
     def parameters(self) -> tuple[tuple[str, Value], ...]:
-        """The options that identify a run, with their values, sorted by name: all but those of `About.files`."""
+        """The options that identify a run, with their values, sorted by name (`label`)."""
         return self._identifying(tuple(sorted(self.values().items())))
 
     def _identifying(self, options: tuple[tuple[str, Value], ...]) -> tuple[tuple[str, Value], ...]:
-        return tuple((option, value) for option, value in options if option not in self.method.about.files)
+        about = self.method.about
+        left_out = () if about.pinned is None else about.files
+        return tuple((option, value) for option, value in options if option not in left_out)
 
     @property
     def initial(self) -> int:

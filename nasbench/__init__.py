@@ -105,12 +105,15 @@ def _prepare() -> None:
 
 _prepare()
 
+__distribution__ = "nasbench-cli"
+"""Name of the installed package; `nasbench` is that of NAS-Bench-101's."""
+
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("nasbench")
+        return version(__distribution__)
     for place, names in _PLACES.items():
         if name in names:
             found: object = getattr(importlib.import_module(place), name)

@@ -79,7 +79,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="nasbench")
+@click.version_option(package_name="nasbench-cli")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error, also of a method or a benchmark.")
 @click.pass_context
 def cli(context: click.Context, /, debug: bool) -> None:

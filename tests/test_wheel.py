@@ -59,7 +59,7 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
         env=environment,
     )
     assert where.stdout.startswith(str(installed.parents[1]))  # and not the checkout
-    frames = "from nasbench.benchmarks.spaces import foreign; assert foreign._OURS.is_dir()"
+    frames = "from nasbench.base import foreign; assert foreign._OURS.is_dir()"
     subprocess.run([installed, "-c", frames], cwd=tmp_path, check=True, env=environment)
     assert "c-tpe" in nasbench("list", "methods")
     assert "quick" in nasbench("list", "suites")
@@ -70,6 +70,39 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
     assert "1 run computed" in nasbench("run", *packed, "--seeds", "1", "--evals", "20", "--store", "p")
     assert "DeepArchitect" in nasbench("report", "s", "--out", "r", "--full")  # what papers claim comes with it
     assert (tmp_path / "r" / "index.html").stat().st_size > 10_000
+
+
+FOREIGN = """import sys
+sys.path.insert(0, sys.argv[1])
+import nasbench_start
+nasbench_start.main()
+"""
+
+
+def test_another_package_of_the_name_is_said_in_one_sentence(tmp_path: Path) -> None:
+    """NAS-Bench-101's package is called nasbench, too."""
+    (tmp_path / "nasbench").mkdir()
+    (tmp_path / "nasbench" / "__init__.py").write_text("# Copyright of others\n")
+    command = [sys.executable, "-c", FOREIGN, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"NAS-Bench-101's, lies at {tmp_path}/nasbench/__init__.py: `pip uninstall nasbench`" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_wheel_whose_files_others_have_replaced_says_so(installed: Path) -> None:
+    where = [installed, "-c", "import nasbench; print(nasbench.__file__)"]
+    ours = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
+    start = [installed, "-c", "import nasbench_start; nasbench_start.main()"]
+    assert "Usage: nasbench" in subprocess.run([*start, "--help"], capture_output=True, text=True, check=True).stdout
+    text = ours.read_text()
+    try:
+        ours.write_text("")
+        done = subprocess.run(start, capture_output=True, text=True, check=False)
+        assert (done.returncode, "another package of the same name" in done.stderr) == (2, True)
+    finally:
+        ours.write_text(text)
 
 
 def test_one_version_is_named_everywhere() -> None:

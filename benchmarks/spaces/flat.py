@@ -111,7 +111,8 @@ def _value(h: Hyperparameter, x: float | int) -> Any:
 
 def _coordinate(h: Hyperparameter, value: Any) -> Coordinate:
     """The coordinate of a value from JSON, where 3.0 may stand for 3. Raises UsageError for one that is not allowed."""
-    if isinstance(value, list | dict):
+    is_odd = isinstance(value, bool) and not isinstance(h, Float | Integer) and not any(v is value for v in h.values)
+    if is_odd or isinstance(value, list | dict):  # 1 equals True
         raise UsageError(f"{h.name} cannot be {value!r}; allowed: {values_text(h)}")
     if isinstance(h, Integer) and isinstance(value, float) and value.is_integer():
         value = int(value)

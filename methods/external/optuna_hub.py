@@ -56,6 +56,7 @@ class OptunaHub(OptunaMethod):
         source="No paper: each package of OptunaHub names its own.",
         seconds=5e-3,
         files=("path",),
+        pinned=lambda _: {},  # by the digest, which the user states
     )
     needs = replace(OptunaMethod.needs, unless=_unless)
 

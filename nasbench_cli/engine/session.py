@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nasbench.base.errors import check_choice
 from nasbench.base.foreign import errors_named, interrupts_noted
+from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.cli.engine.executors import Executor
@@ -115,6 +116,7 @@ def begin(
     _move_aside(store, [p for p in planned if not {p.spec.name, p.setup.method}.isdisjoint(anew)])
     store.save_plan(command, [(p.setup, list(p.seeds)) for p in planned], suite.display, place)
     _forget_finished(store)
+    _begin_anew(store, [p for p in planned if p.live and p.spec.repeatable is Repeatable.NEVER])
     requested = {p.setup.id for p in planned}
     store.notices += changed([f for f in store.fragments() if f.setup.id in requested], sources)
     stored = store.runs()
@@ -147,6 +149,20 @@ def _move_aside(store: Store, planned: list[PlannedSetup]) -> None:
             set_aside(begun[run], store.free_aside)
         if known := stored.get(p.setup.id, {}).keys() & set(p.seeds):
             store.forget(p.setup, known)
+
+
+def _begin_anew(store: Store, planned: list[PlannedSetup]) -> None:
+    """Moves the journals of runs aside that cannot go on, for their method does not propose the same twice."""
+    begun = {path.stem: path for path in store.journals.glob("*.jsonl")} if planned else {}
+    for p in planned:
+        for seed in p.seeds:
+            path = begun.get(p.setup.run_id(seed))
+            if path is not None:
+                set_aside(path, store.free_aside)
+                store.notices.append(
+                    f"{p.setup.title}, seed {seed}, begins anew: its method does not propose the same twice; what an "
+                    f"interrupted attempt evaluated is kept in {store.folder / '_aside'}"
+                )
 
 
 def _make_ready(planned: list[PlannedSetup], folder: Path, retry_failed: bool) -> None:

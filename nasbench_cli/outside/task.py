@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nasbench.base.errors import UsageError
+from nasbench.base.errors import UsageError, unprintable
 from nasbench.base.numbers import count
 from nasbench.benchmarks import Bounds, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, Space
@@ -21,6 +21,7 @@ from nasbench.cli.engine.keys import check_values, several
 from nasbench.cli.engine.loop import opened
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.cli.engine.provenance import provenance
+from nasbench.cli.engine.workers import Diverged
 from nasbench.cli.outside import words
 from nasbench.methods import METHODS, About, Method, MethodSpec, Observation, Problem
 from nasbench.results import Store, Trajectory
@@ -159,6 +160,8 @@ class OutsideTask:
         return Recording(self, planned, int(seed), Store.create(Path(store)))
 
     def _planned(self, name: str, protocol: Protocol, version: int, options: dict[str, Any]) -> PlannedSetup:
+        if not name.strip() or unprintable(name):
+            raise UsageError(f"{name!r} is no name of an optimiser: one line of printable text")
         if name in METHODS.names():
             raise UsageError(f"{name} is a method of nasbench: give your optimiser another name")
         if odd := [option for option, value in options.items() if type(value) not in _VALUES]:
@@ -196,14 +199,17 @@ class Recording:
     """A run that the user's loop drives, one evaluation at a time; it is stored when its `with` block ends.
 
     It has what every run has: the budget, the simulated clock of a table, a repetition that is hidden from it, and on a
-    live benchmark a journal, by which a killed loop that proposes the same again goes on. A block that ends before its
-    budget is stored as a run that failed; one that an exception ends is not stored.
+    live benchmark a journal, by which a loop that proposes the same again goes on where an earlier one was cut off. A
+    block that ends before its budget is stored as a run that failed, which a later one replaces; one that an exception
+    ends is not stored.
     """
 
     def __init__(self, task: OutsideTask, planned: PlannedSetup, seed: int, store: Store) -> None:
         self._task, self._setup, self._seed, self._store = task, planned.setup, seed, store
-        if store.has(self._setup, seed):
+        record = store.runs().get(self._setup.id, {}).get(seed)
+        if record is not None and not record.failure:
             raise UsageError(f"{store.folder} has {self._setup.title}, seed {seed}, already")
+        self._replaces = record is not None
         identity = self._setup.run_id(seed)
         self._path = store.journals / f"{identity}.jsonl"
         self._journal = Journal(self._path, identity) if planned.live else None
@@ -237,7 +243,14 @@ class Recording:
     def observed(self, configuration: Configuration) -> Observation:
         """As `evaluate`, of a configuration of the space."""
         self._proposed.next = configuration
-        if not self.open or not self._search.advance(self._proposed):
+        try:
+            is_there = self.open and self._search.advance(self._proposed)
+        except Diverged as error:
+            assert self._journal is not None
+            raise UsageError(
+                f"{self._setup.title}, seed {self._seed}, cannot go on: {error}; {self._journal.advice}"
+            ) from None
+        if not is_there:
             raise BudgetUsed(f"the budget of {self._setup.title}, seed {self._seed}, is used up")
         assert self._proposed.told is not None
         return self._proposed.told
@@ -255,7 +268,9 @@ class Recording:
         if is_over:
             ended, facts = datetime.now(UTC), provenance() | {"repeatable": "machines that have its code"}
             began, over = (time.isoformat(timespec="milliseconds") for time in (self._began, ended))
+            if self._replaces:
+                self._store.forget(self._setup, {self._seed})
             self._store.commit(self._setup, [Trajectory(self._seed, columns, failure, began, over)], facts)
-            if self._journal is not None:
+            if self._journal is not None and not failure:
                 forget(self._path)
         return is_over

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +27,7 @@ from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, Par
 from nasbench.benchmarks.spaces.flat import Named
 from nasbench.cli.checks import METHOD_CHECKS, NotTested
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.external.program import RunningProgram
 from nasbench.methods.messages import hello, told
 from nasbench.methods.problem import Budget
 from nasbench.results import Store
@@ -38,7 +42,7 @@ SPACE = ParameterSpace(
     ],
     {"momentum": ("opt", ["sgd"])},
 )
-ERROR, SIZE = Metric("error", "%"), Metric("size", "MB", cheap=True)
+ERROR, SIZE = Metric("error", "M of it"), Metric("size", "MB", cheap=True)
 PROBLEM = Problem(SPACE, (ERROR,), Bounds.of([Bound(SIZE, high=3.0)]), budget=Budget(7, None, 2))
 
 AGENT = """
@@ -104,12 +108,12 @@ def test_hello_says_what_is_searched(program: Callable[[str], str], tmp_path: Pa
         {"name": "depth", "kind": "integer", "low": 1, "high": 100, "log": True},
         {"name": "width", "kind": "ordinal", "values": [8, 16]},
     ]
-    assert first["objectives"] == [{"name": "error", "unit": "%", "direction": "minimise"}]
+    assert first["objectives"] == [{"name": "error", "unit": "M of it", "direction": "minimise"}]
     assert first["constraints"] == [{"metric": "size", "unit": "MB", "low": None, "high": 3.0}]
     assert (first["budget"], first["workers"], first["levels"]) == ({"evaluations": 7, "seconds": None}, 2, None)
     assert len(first["examples"]) == 3
     assert all(SPACE.from_values(values) is not None for values in first["examples"])
-    assert "Minimise error (%), subject to size <= 3 MB." in first["task"]
+    assert "Minimise error (M of it), subject to size <= 3 MB." in first["task"]
     assert "The budget is 7 evaluations." in first["task"]
     assert "- momentum: a number from 0.1 to 0.9; only if opt is sgd" in first["task"]
     assert "- depth: a whole number from 1 to 100, on a log scale" in first["task"]
@@ -166,7 +170,11 @@ WRONG = {
     "half a number": (FIRST.replace("3", "3.5"), "depth cannot be 3.5"),
     "a text for a number": (FIRST.replace("3", '"3"'), "depth cannot be '3'"),
     "a level that there is not": (f'{FIRST}; answer["level"] = 3', "there is no level 3; allowed: none, for"),
-    "usage in words": (f'{FIRST}; answer["usage"] = {{"tokens": "many"}}', '"usage" is no object of numbers'),
+    "usage in words": (f'{FIRST}; answer["usage"] = {{"tokens": "many"}}', '"usage" is no object of positive numbers'),
+    "a negative cost": (f'{FIRST}; answer["usage"] = {{"tokens": -5}}', '"usage" is no object of positive numbers'),
+    "an infinite cost": (f'{FIRST}; answer["usage"] = {{"tokens": 1e400}}', '"usage" is no object of positive numbers'),
+    "a cost of two lines": (f'{FIRST}; answer["usage"] = {{"a\\nb": 1}}', '"usage" is no object of positive numbers'),
+    "true for a number": (FIRST.replace("8", "True"), "width cannot be True"),
     "an end": ("print('no key', file=sys.stderr); sys.exit(3)", "ended with exit code 3 .*; it last wrote: no key"),
     "too much": ("print('x' * (1 << 21), flush=True); continue", "its answer to hello is longer than 1048576 bytes"),
 }
@@ -222,26 +230,115 @@ def test_without_a_command_it_says_so() -> None:
         built("process:name=x")
     with pytest.raises(UsageError, match="cannot be read: No closing quotation"):
         MethodSpec.of("process:command=node 'a")
-    with pytest.raises(ValueError, match="/nowhere/agent cannot be started: No such file"):
-        built("process:command=/nowhere/agent").ask()
+
+
+def test_what_is_not_there_identifies_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here.py").write_text("#!/bin/sh\n")
+    (tmp_path / "here.py").chmod(0o755)
+    (tmp_path / "package").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for command, said in (
+        ("/nowhere/agent", "there is no program /nowhere/agent"),
+        ("here.py", "there is no program here.py; a program in this folder is ./here.py"),
+        ("python3 absent.py", f"there is no file absent.py .paths begin in {tmp_path}"),
+        ("python3 package", "package is a folder"),
+        ("./here.py,name=a\nb", "the name 'a.nb' of a program is one line of printable text, but it has several lines"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            MethodSpec.of(f"process:command={command}")
+    assert MethodSpec.of("process:command=./here.py --rate 0.1").label.endswith(",name=here")
+    long = f"sh -c '{'x' * 5000}'"
+    assert MethodSpec.of(f"process:command={long}").label.endswith(",name=sh")
+
+
+def test_a_tool_on_the_path_counts_by_its_name_and_a_program_of_the_user_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("x")
+    (tmp_path / "agent").write_text("#!/bin/sh\n")
+    (tmp_path / "agent").chmod(0o755)
+    shell = shutil.which("sh")
+    labels = [MethodSpec.of(f"process:command={name} {tmp_path / 'a.sh'}").label for name in ("sh", shell)]
+    assert labels[0] == labels[1]
+    before = MethodSpec.of(f"process:command={tmp_path / 'agent'} {tmp_path / 'a.sh'}").label
+    assert before.endswith("name=agent")
+    (tmp_path / "agent").write_text("#!/bin/sh\n\n")
+    assert MethodSpec.of(f"process:command={tmp_path / 'agent'} {tmp_path / 'a.sh'}").label != before
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process lives; one that has ended may wait for whoever has adopted it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def settled(pid: int) -> bool:
+    """Whether a process ends within some seconds."""
+    return any(not is_there(pid) or time.sleep(0.1) for _ in range(100))
 
 
 def test_nothing_of_it_is_left_when_its_run_is_over(program: Callable[[str], str], tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    method = built(program(f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); {FIRST}"))
+    """Neither the program nor what it has started."""
+    pids = tmp_path / "pids"
+    starts = f"""import os, subprocess
+    if "hello" in message:
+        child = subprocess.Popen(["sleep", "300"], stdout=subprocess.DEVNULL)
+        open({str(pids)!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
+    {FIRST}"""
+    method = built(program(starts))
     method.ask()
-    number = int(pid.read_text())
-    os.kill(number, 0)
+    numbers = [*map(int, pids.read_text().split())]
+    assert all(map(is_there, numbers))
     del method
     gc.collect()
-    with pytest.raises(ProcessLookupError):
-        os.kill(number, 0)
+    assert all(map(settled, numbers))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with the process that started it")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_program_that_hangs_ends_with_the_command(
+    program: Callable[[str], str], tmp_path: Path, jobs: str, how: signal.Signals
+) -> None:
+    pids = tmp_path / "pids"
+    hangs = f"""import os, time
+    if "hello" in message:
+        open({str(pids)!r}, "a").write(f"{{os.getpid()}} ")
+    if "ask" in message:
+        time.sleep(300)
+    answer = {{}}"""
+    words = ["run", "--method", program(hangs), "--bench", "nb201-cifar10", "--seeds", "2", "--evals", "3"]
+    command = [sys.executable, "-m", "nasbench", *words, "--jobs", jobs, "--store", str(tmp_path / "s")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        for _ in range(600):
+            if pids.is_file() and len(pids.read_text().split()) == int(jobs):
+                break
+            time.sleep(0.1)
+        running.send_signal(how)
+        running.wait(60)
+    numbers = [*map(int, pids.read_text().split())]
+    assert len(numbers) == int(jobs)
+    assert all(map(settled, numbers))
+
+
+def test_a_program_that_does_not_read_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nasbench.methods.external.program._PATIENCE", 0.2)
+    running = RunningProgram(["sh", "-c", "while :; do echo '{}'; sleep 0.001; done"])
+    with contextlib.suppress(BlockingIOError):
+        os.set_blocking(running._in.fileno(), False)
+        while running._in.write(b"x" * 65536):  # until the pipe is full
+            pass
+    began = time.monotonic()
+    running.end()
+    assert time.monotonic() - began < 10
+    assert not is_there(running._process.pid)
 
 
 def test_a_program_that_does_not_end_is_ended(
     program: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nasbench.methods.external.process._PATIENCE", 0.2)
+    monkeypatch.setattr("nasbench.methods.external.program._PATIENCE", 0.2)
     pid = tmp_path / "pid"
     text = program(f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); {FIRST}")
     path = tmp_path / "agent.py"

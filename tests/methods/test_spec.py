@@ -152,6 +152,7 @@ def test_what_holds_of_the_method_that_another_searches_by_holds_of_both() -> No
         (About, "seconds", math.nan, "0 or more"),
         (About, "repeatable", "anywhere", "one of Repeatable.ANY_PROCESSOR"),
         (About, "initial", "population", "a function of the options"),
+        (About, "pinned", ("path",), "a function of the options"),
         (Needs, "views", AsFlat, "a tuple of protocols"),
         (Needs, "unless", "never", "a function of problem and options"),
         (Needs, "several", "no", "True or False"),
@@ -281,3 +282,24 @@ def test_an_option_that_is_not_keyword_only_is_named() -> None:
 def test_a_file_that_registers_nothing_is_named() -> None:
     with pytest.raises(UsageError, match=r"unknown method 'learners': .*learners\.py registers none of this name"):
         METHODS.get("learners")
+
+
+def test_options_that_name_files_identify_a_run_unless_something_else_does() -> None:
+    class Reads(RandomSearch):
+        about = About(files=("path",))
+
+        def __init__(self, problem: Problem, rng: Generator, *, path: str = "", digest: str = "") -> None:
+            super().__init__(problem, rng)
+
+    class Pinned(Reads):
+        about = About(files=("path",), pinned=lambda options: {"digest": f"of {options['path']}"})
+
+    with METHODS.temporarily("reads", Reads), METHODS.temporarily("pinned", Pinned):
+        for text in ("reads:path=a", "reads:path=b"):
+            assert MethodSpec.of(text).label == text
+            assert ("path", text[-1]) in MethodSpec.of(text).parameters()
+        spec = MethodSpec.of("pinned:path=a")
+        assert spec.label == "pinned:digest=of a"
+        assert spec.text == "pinned:digest=of a,path=a"
+        assert dict(spec.parameters()) == {"digest": "of a"}
+        assert dict(spec.options)["path"] == "a"  # what builds it

@@ -84,7 +84,7 @@ def test_what_another_command_has_computed_meanwhile_is_said(
 
 
 def test_the_version_is_known_to_python() -> None:
-    assert front.__version__ == version("nasbench")
+    assert front.__version__ == version("nasbench-cli")
 
 
 def test_a_folder_for_data_that_cannot_be_made_is_one_sentence(

@@ -102,6 +102,7 @@ class TreeBO(Method):
 
     @classmethod
     def make_ready(cls) -> None:
+        import scipy.optimize
         import scipy.special  # noqa: F401
 
     def ask(self) -> Configuration:

@@ -60,16 +60,27 @@ def test_a_recorded_run_is_that_of_task_record(tmp_path: Path) -> None:
     assert tables[0].to_csv() == tables[1].to_csv()
 
 
-WRONG = ["x", "[]", '{"configuration": 3}', '{"configuration": {"Op9": "none"}}', {"configuration": {}, "seed": -1}]
+WRONG = [
+    "x",
+    "[]",
+    '{"configuration": 3}',
+    '{"configuration": {"Op9": "none"}}',
+    {"configuration": {}, "seed": -1},
+    {"configuration": {}, "seed": 4},
+    {"configuration": {}, "level": {"epochs": 1}},
+    "x" * (3 << 20),
+]
 
 
 def test_a_wrong_line_is_an_error_at_no_expense(tmp_path: Path) -> None:
     (cell,) = cells(1)
     said, done = served([*WRONG, {"configuration": cell}], store=tmp_path / "s", evals=1)
-    assert [next(iter(one)) for one in said] == ["hello", *["error"] * 5, "tell", "bye"]
+    assert [next(iter(one)) for one in said] == ["hello", *["error"] * 8, "tell", "bye"]
     assert done
     assert "hyper-parameter 'Op9'" in said[4]["error"]
     assert "seed must be a whole number" in said[5]["error"]
+    assert "is that of its run" in said[6]["error"]
+    assert "perhaps a seed, and no level" in said[7]["error"]
 
 
 def test_a_program_that_ends_before_its_budget_leaves_a_failed_run(tmp_path: Path) -> None:
@@ -103,7 +114,12 @@ def test_at_the_command_line_lines_come_as_they_are_asked_for(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [(["--name", "x"], "both --store DIR and --name NAME"), (["--evals", "3"], "a budget is that")]
+    ("options", "said"),
+    [
+        (["--name", "x"], "both --store DIR and --name NAME"),
+        (["--evals", "3"], "a budget is that"),
+        (["--evals", "0"], "a budget is that"),
+    ],
 )
 def test_options_that_need_others_are_refused(nasbench: Any, options: list[str], said: str) -> None:
     done = nasbench("serve", "nb201-cifar10", *options)

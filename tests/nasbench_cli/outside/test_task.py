@@ -62,6 +62,37 @@ def test_a_loop_that_ends_before_its_budget_is_a_failed_run(tmp_path: Path) -> N
     )
 
 
+def test_a_later_loop_replaces_a_failed_one(tmp_path: Path) -> None:
+    task = nasbench.task("hpolib-naval")
+    values = task.space.values(task.space.sample(np.random.default_rng(0)))
+    for evaluations in (1, 2):
+        with task.record("mine", seed=0, evals=2, store=tmp_path / "s") as run:
+            for _ in range(evaluations):
+                run.evaluate(values)
+    (record,) = Store.open(tmp_path / "s").fragments()[0].runs
+    assert (record.failure, record.rows) == ("", 2)
+    with pytest.raises(UsageError, match="already"):
+        task.record("mine", seed=0, evals=2, store=tmp_path / "s")
+
+
+def test_a_loop_on_a_live_benchmark_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    task = nasbench.task("digits@1")
+    rng = np.random.default_rng(0)
+    proposals = [task.space.values(task.space.sample(rng)) for _ in range(3)]
+    with task.record("mine", seed=0, evals=2, store=tmp_path / "s") as run:
+        first = run.evaluate(proposals[0])
+    assert len([*(tmp_path / "s" / "_journals").glob("*.jsonl")]) == 1
+    said = r"seed 0, cannot go on: its journal holds .* move .* away to begin anew"
+    with pytest.raises(UsageError, match=said), task.record("mine", seed=0, evals=2, store=tmp_path / "s") as run:
+        run.evaluate(proposals[1])
+    with task.record("mine", seed=0, evals=2, store=tmp_path / "s") as run:
+        assert run.evaluate(proposals[0]) == first
+        run.evaluate(proposals[2])
+    assert Store.open(tmp_path / "s").fragments()[0].runs[0].failure == ""
+    assert [*(tmp_path / "s" / "_journals").glob("*.jsonl")] == []
+
+
 def test_a_loop_that_an_error_ends_is_not_stored(tmp_path: Path) -> None:
     task = nasbench.task("hpolib-naval")
     with pytest.raises(ZeroDivisionError), task.record("mine", seed=0, evals=5, store=tmp_path / "s"):
@@ -97,6 +128,9 @@ def test_a_run_has_its_identity_and_is_recorded_once(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"has mine on hpolib-naval, none, seed 0, already|has mine on"):
         task.record("mine", seed=0, evals=1, store=store)
+    for name in ("a\nb", "\x1b[31mred", " "):
+        with pytest.raises(UsageError, match="is no name of an optimiser"):
+            task.record(name, seed=0, evals=1, store=store)
     with pytest.raises(UsageError, match="random is a method of nasbench"):
         task.record("random", seed=0, evals=1, store=store)
     with pytest.raises(UsageError, match="options are numbers, booleans or texts"):
