@@ -22,8 +22,7 @@ EXAMPLES = 3
 def hello(problem: Problem, named: Named, seed: int, examples: Sequence[Configuration]) -> dict[str, Any]:
     """The first message: the problem, its budget, a seed, and some configurations, with all of it in words."""
     budget = problem.budget
-    pairs = zip(named.hyperparameters, named.conditions, strict=True)
-    space = [_hyperparameter(h) | _condition(condition, named.hyperparameters) for h, condition in pairs]
+    space = stated(named)
     return {
         "protocol": PROTOCOL,
         "task": _in_words(problem, space),
@@ -40,6 +39,12 @@ def hello(problem: Problem, named: Named, seed: int, examples: Sequence[Configur
         "workers": budget.workers if budget else 1,
         "seed": seed,
     }
+
+
+def stated(named: Named) -> list[dict[str, Any]]:
+    """The hyper-parameters of a space, each with its values or its range, and the condition by which it is there."""
+    pairs = zip(named.hyperparameters, named.conditions, strict=True)
+    return [_hyperparameter(h) | _condition(condition, named.hyperparameters) for h, condition in pairs]
 
 
 def told(named: Named, observation: Observation) -> dict[str, Any]:

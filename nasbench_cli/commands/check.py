@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from threading import current_thread, main_thread
 from time import monotonic, perf_counter
 from types import FrameType
@@ -30,6 +32,7 @@ from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.engine.failures import kind
 from nasbench.methods import METHODS
 
+_STATES = {"ok": "kept", "BROKEN": "broken", "?": "not tested"}
 _LONGEST = 2_000  # letters of a failure: two configurations are in it
 _PATIENCE = 30.0  # seconds after which a promise that is still being tried is named
 _LONGEST_TRIAL = 600.0  # seconds of one promise of a method on a benchmark that trains nothing
@@ -42,8 +45,9 @@ _LONGEST_TRIAL = 600.0  # seconds of one promise of a method on a benchmark that
     shell_complete=completion.anything,
 )
 @click.option("--bench", metavar="NAME", help="Benchmark to test a method on.  [default: one that it fits]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, when all promises have been tried.")
 @takes_data_dir
-def check(name: str, bench: str | None) -> int:
+def check(name: str, bench: str | None, as_json: bool) -> int:
     """Test whether a method, a benchmark or an executor, above all one of your own, keeps its promises.
 
     Methods and benchmarks: same seed, same result; exact resume; workers that finish in any order; failed evaluations;
@@ -51,7 +55,14 @@ def check(name: str, bench: str | None) -> int:
     gives. Options may follow a name (NAME:OPTION=VALUE,…). `nasbench.cli.checks` has the same for your own tests.
     """
     with interrupts_noted():
-        return DONE if print_checks(name, bench) else SOME_FAILED
+        if not as_json:
+            return DONE if print_checks(name, bench) else SOME_FAILED
+        with redirect_stdout(sys.stderr):
+            checks, names, item = _checks(name, bench)
+            tried = [(one.promise, *_tried(one, names, item, _longest(checks, names))) for one in checks]
+        promises = [{"promise": p, "state": _STATES[state], "remark": text.strip(" :")} for p, state, text in tried]
+        say(json.dumps({"name": name, "on": names[1:], "promises": promises}, indent=1, ensure_ascii=False))
+        return SOME_FAILED if any(state == "BROKEN" for _, state, _ in tried) else DONE
 
 
 def print_checks(name: str, bench: str | None) -> bool:
@@ -63,8 +74,7 @@ def print_checks(name: str, bench: str | None) -> bool:
     checks, names, item = _checks(name, bench)
     broken: dict[str, list[str]] = {}
     untested = 0
-    trains = checks is not METHOD_CHECKS or open_benchmark(names[1]).live
-    longest = math.inf if trains else _LONGEST_TRIAL
+    longest = _longest(checks, names)
     for one in checks:
         state, text = _tried(one, names, item, longest)
         untested += state == "?"
@@ -84,6 +94,12 @@ def print_checks(name: str, bench: str | None) -> bool:
     kept = len(checks) - sum(map(len, broken.values())) - untested
     say(f"{name}: {kept} of {len(checks)} promises kept{rest}")
     return not broken
+
+
+def _longest(checks: tuple[Check, ...], names: tuple[str, ...]) -> float:
+    """Seconds after which the trial of a promise is ended."""
+    trains = checks is not METHOD_CHECKS or open_benchmark(names[1]).live
+    return math.inf if trains else _LONGEST_TRIAL
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import json
+import sys
+from contextlib import closing, nullcontext, redirect_stdout
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -78,6 +80,7 @@ _WORTH_SAYING = 30.0  # seconds
 @click.option(
     "--keep-going", is_flag=True, help="Go on with a method that has failed in its first ten runs in the same way."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON; all else goes to standard error.")
 @takes_data_dir
 @click.pass_context
 def run(
@@ -93,6 +96,7 @@ def run(
     retry_failed: bool,
     anew: tuple[str, ...],
     keep_going: bool,
+    as_json: bool,
     **_: Any,
 ) -> int:
     """Run methods on benchmarks and store the trajectory of every seed.
@@ -108,7 +112,31 @@ def run(
     session = begin(
         wanted, folder, command, retry_failed=retry_failed, anew=methods, shard=part, unseal=sealed, force=force
     )
-    return SOME_FAILED if compute(session, where, folder, suite is not None, keep_going) else DONE
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        is_incomplete = compute(session, where, folder, suite is not None, keep_going)
+    if as_json:
+        say(json.dumps(_facts(session, folder), indent=1))
+    return SOME_FAILED if is_incomplete else DONE
+
+
+def _facts(session: Session, folder: Path) -> dict[str, Any]:
+    """What a command has done, for JSON."""
+    failures, absent = session.outcome()
+    wanted = sum(len(p.seeds) for p, _ in session.requested)
+    todo = sum(len(seeds) for _, seeds in session.requested)
+    return {
+        "store": str(folder),
+        "runs": wanted,
+        "cached": wanted - todo,
+        "missing": absent,
+        "failures": [
+            {"method": p.setup.method, "bench": p.setup.bench, "constraint": p.setup.constraint, "seed": record.seed}
+            | {"failure": record.failure, "failed_evaluations": record.failed_evaluations}
+            for p, record in failures
+        ],
+        "left_out": list(session.left_out),
+        "notices": session.store.notices,
+    }
 
 
 def compute(session: Session, executor: Executor, folder: Path, of_suite: bool, keep_going: bool) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -19,6 +22,8 @@ from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.contract import ON_FILES
+from nasbench.benchmarks.spaces import AsFlat
+from nasbench.benchmarks.spaces.flat import Named
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.data_dir import takes_data_dir
@@ -28,6 +33,7 @@ from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.suite_files import suite_files
 from nasbench.cli.engine.suites import with_target
 from nasbench.methods import METHODS, Method, MethodSpec
+from nasbench.methods.messages import stated
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -35,25 +41,32 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 @click.command(cls=Command)
 @click.argument("name", shell_complete=completion.anything)
 @click.option("--target", metavar="COLUMN", help="Column to predict, for benchmarks mlp:FILE.csv.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @takes_data_dir
-def show(name: str, target: str | None) -> None:
+def show(name: str, target: str | None, as_json: bool) -> None:
     """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options, source) or an executor.
 
     `nasbench show-run` shows one run of a store.
     """
     names = (name,) if target is None else with_target((name,), target)
-    say(described(*names))
+    shown = _found(*names)
+    if as_json:
+        facts = _benchmark_facts(shown) if isinstance(shown, Benchmark) else _class_facts(name, shown)
+        say(json.dumps(facts, indent=1, ensure_ascii=False))
+    else:
+        say(_show_benchmark(shown) if isinstance(shown, Benchmark) else _show_class(name, shown))
 
 
-def described(name: str) -> str:
-    """A full description of a benchmark, method or executor, as text. Raises UsageError if none has that name."""
+def _found(name: str) -> Benchmark | type[Method] | type[Executor]:
+    """The benchmark, method or executor of a name. Raises UsageError if there is none."""
     place = re.split("[/@]", name)[0]
     known = (*BENCHMARKS.names(), *BENCHMARKS.broken)
     if place in known or place.startswith(tuple(BENCHMARKS.advice)) or name.partition(":")[0] in ON_FILES.names():
-        return _show_benchmark(open_benchmark(name))
+        return open_benchmark(name)
     for registry in (METHODS, EXECUTORS):
         if name in registry.names() or name in registry.broken:  # `get` says why it is broken
-            return _show_class(name, registry.get(name))
+            found: type[Method] | type[Executor] = registry.get(name)
+            return found
     if Path(name).is_dir():
         store = shlex.quote(name)
         raise UsageError(
@@ -64,6 +77,54 @@ def described(name: str) -> str:
         raise UsageError(f"{name} is a suite: `nasbench plan {name}` shows its runs and what they cost")
     error = unknown("benchmark, method or executor", name, [*METHODS.names(), *EXECUTORS.names()], BENCHMARKS.names())
     raise with_reasons(error, BENCHMARKS, METHODS, EXECUTORS)
+
+
+def _class_facts(name: str, shown: type[Method] | type[Executor]) -> dict[str, Any]:
+    """A class with options, for JSON."""
+    meanings = option_meanings(shown)
+    options = [
+        {"name": option, "type": kind.__name__, "default": default, "meaning": meanings[option]}
+        for option, (kind, default) in option_defaults(shown).items()
+    ]
+    facts = {"name": name, "description": " ".join(description(shown).split()), "options": options}
+    if not issubclass(shown, Method):
+        return facts
+    spec = MethodSpec(name)
+    return facts | {
+        "source": shown.about.source,
+        "version": spec.version,
+        "tuned_on": spec.tuned_on,
+        "repeatable": str(spec.repeatable),
+    }
+
+
+def _benchmark_facts(benchmark: Benchmark) -> dict[str, Any]:
+    """A benchmark, for JSON."""
+    space = [dict(zip(("name", "kind", "values"), row, strict=True)) for row in benchmark.space.describe()]
+    if isinstance(benchmark.space, AsFlat):
+        with suppress(UsageError):  # it is infinite
+            space = stated(Named(benchmark.space.as_flat()))
+    metrics = [
+        {"name": m.name, "unit": m.unit, "direction": m.direction, "split": m.split, "epoch": m.epoch}
+        | {"cheap": m.cheap, "is_test": m.is_test, "description": m.description}
+        for m in benchmark.metrics
+    ]
+    return {
+        "name": benchmark.name,
+        "kind": benchmark.kind,
+        "family": benchmark.family,
+        "search_space": benchmark.search_space or benchmark.family,
+        "sealed": is_sealed(benchmark),
+        "space": space,
+        "objective": benchmark.objective.name,
+        "metrics": metrics,
+        "levels": [dict(level) for level in benchmark.fidelity.levels] if benchmark.fidelity else None,
+        "configurations": benchmark.space.size if isinstance(benchmark, TabularBenchmark) else None,
+        "source": benchmark.source,
+        "licence": benchmark.licence,
+        "checksum": benchmark.checksum,
+        "caution": benchmark.caution,
+    }
 
 
 def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
