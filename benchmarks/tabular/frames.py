@@ -25,6 +25,10 @@ MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
+MOST_CELLS = 1 << 25
+"""Largest number of values that are read: NAS-Bench-101 with three repetitions has 15 million."""
+LONGEST_NAME = 1_000
+"""Largest number of letters of a column's name."""
 MOST_COLUMNS = 10_000
 """Largest number of columns of a user's table: the header alone of a million takes gigabytes."""
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
@@ -81,6 +85,14 @@ def _refuse_size(data: Path, size: int, rows: int = 0, most: int = 0) -> None:
         )
 
 
+def _refuse_cells(data: Path, rows: int, columns: int) -> None:
+    if rows * columns > MOST_CELLS:
+        raise UsageError(
+            f"{data} has {rows:,} rows of {columns:,} columns, more than {MOST_CELLS:,} values, which is the limit: "
+            "leave out rows or columns"
+        )
+
+
 def _so_far(path: Path) -> Iterator[tuple[int, int]]:
     """Running counts of bytes and lines of an uncompressed file. Raises UsageError if it is damaged."""
     size = lines = 0
@@ -101,13 +113,15 @@ def column_names(data: Path) -> list[str]:
         check_size(data)
         if data.suffix == ".parquet":
             names: list[str] = pq.read_schema(data).names
-            return names
-        _check_beginning(data)
-        with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
-            header: list[str] = reader.schema.names
-            return header
+        else:
+            _check_beginning(data)
+            with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
+                names = reader.schema.names
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
+    if long := next((name for name in names if len(name) > LONGEST_NAME), ""):
+        raise UsageError(f"{data} has a column whose name is longer than {LONGEST_NAME:,} letters: {long[:60]!r}…")
+    return names
 
 
 def _check_beginning(data: Path) -> None:
@@ -172,6 +186,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
             raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
+    _refuse_cells(data, table.num_rows, len(wanted))
     twice = [name for name in wanted if header.count(name) > 1]
     if twice:
         raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
@@ -189,6 +204,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     if nested := [name for name, kind in kinds.items() if pa.types.is_nested(kind)]:
         raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, no numbers or texts: leave it out")
     _refuse_size(data, 8 * rows * len(kinds))
+    _refuse_cells(data, rows, len(kinds))
     size, tables = 0, []
     with pq.ParquetFile(data) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):
@@ -196,7 +212,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
             for name, kind in kinds.items():
                 part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
             size += part.nbytes
-            _refuse_size(data, size)
+            _refuse_size(data, size, most=MOST_BYTES // 2)  # with what they take on the way it is a whole one
             tables.append(part)
         return pa.concat_tables(tables).combine_chunks() if tables else file.read(columns=wanted)
 

@@ -14,7 +14,7 @@ from nasbench.benchmarks.tabular.direction import is_score
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, may_count_epochs, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
-from nasbench.benchmarks.tabular.trainings import changes, counts_epochs, follows
+from nasbench.benchmarks.tabular.trainings import changes, counts_epochs, following, follows
 
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
@@ -26,6 +26,8 @@ _BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
 """Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
 _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
 """Values of a column of outcomes for a training that ended as usual."""
+_FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
+_FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
 _REASONS = {
     "identity": "names a row or a configuration",
@@ -72,7 +74,7 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
     """The role of each column, by its name, its values and its place among other columns."""
     roles = Roles()
     rest = []
-    for column in columns:
+    for column in (_with_fractions(column) for column in columns):
         why = _useless(column, export)
         if why:
             roles.left_out.append((column.name, why))
@@ -82,6 +84,8 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
             _number(roles, column)
         elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
             roles.cell = column
+        elif column.doubt == _FRACTIONS and split_of(column.name):
+            roles.metrics.append(column)
         elif column.meaning in MEASURED and column.is_number:
             asked = column.doubt
             if column.meaning == "score" and not is_score(column.name) and not export.knows(column.name):
@@ -98,6 +102,11 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
     _choose(roles, rest, places, export)
     if roles.epoch is None:
         roles.choices = [_asked_for_epochs(column, roles, export) for column in roles.choices]
+    if follow := following(roles.choices, [c for c in (roles.repetition, roles.epoch) if c], export):
+        roles.choices = [  # those of unknown names are in doubt already
+            replace(c, doubt=c.doubt or _FOLLOWS) if c.name in follow and c.meaning == "choice" else c
+            for c in roles.choices
+        ]
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
     if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
@@ -150,6 +159,14 @@ def _useless(column: Column, export: Export) -> str:
     if column.distinct == 0:
         return "empty"
     return _text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")
+
+
+def _with_fractions(column: Column) -> Column:
+    """A column whose name is that of labels, in doubt where its values are fractions, as a `c_index` has."""
+    if column.meaning != "identity" or not column.is_number or not column.distinct:
+        return column
+    known = column.numbers[np.isfinite(column.numbers)]
+    return replace(column, meaning=None, doubt=_FRACTIONS) if (known != np.floor(known)).any() else column
 
 
 def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) -> bool:

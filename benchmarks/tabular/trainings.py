@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.tabular.column import Column
+from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.table import Array
+
+_MOST_COMPARED = 200_000_000  # rows times the square of columns
 
 
 def counts_epochs(column: Column, others: Sequence[Column]) -> bool:
@@ -48,6 +52,26 @@ def changes(column: Column, epochs: Array) -> bool:
 def follows(column: Column, epochs: Array) -> bool:
     """Whether a column is a function of the epoch, such as the number of samples so far."""
     return bool((column.values.groupby(epochs).nunique(dropna=False) == 1).all())
+
+
+def following(choices: Sequence[Column], numbered: Sequence[Column], export: Export) -> set[str]:
+    """The names of columns that follow from the others, where these are a whole grid of two hyper-parameters or more.
+
+    So does what is measured of a network (its number of leaves) and not chosen.
+
+    Args:
+        choices: the columns that may be hyper-parameters.
+        numbered: the columns that number repetitions or epochs.
+    """
+    if len(choices) < 3 or len(choices) ** 2 * len(choices[0].values) > _MOST_COMPARED:
+        return set()
+    rows, kept = _combined([*choices, *numbered]).nunique(), list(choices)
+    for column in sorted(choices, key=lambda c: -c.distinct):
+        rest = [other for other in kept if other is not column]
+        if rest and not export.is_choice(column.name) and _combined([*rest, *numbered]).nunique() == rows:
+            kept = rest
+    is_grid = math.prod(c.distinct for c in (*kept, *numbered)) == rows and sum(c.distinct > 1 for c in kept) > 1
+    return {column.name for column in choices if column not in kept} if is_grid else set()
 
 
 def _have_several(column: Column, others: Sequence[Column]) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -110,3 +112,41 @@ def test_a_split_without_a_score_may_be_a_hyperparameter(tmp_path: Path) -> None
     said = guessed(tmp_path, columns)
     assert [metric["column"] for metric in tomllib.loads(said)["metric"][1:]] == ["train.n_est"]
     assert "# ? its name says a split, and no score: or is it a hyper-parameter?" in said
+
+
+GRID = {
+    "criterion": ["gini", "entropy"] * 20,
+    "max_depth": [d for d in (3, 5, 8, 12) for _ in range(10)],
+    "min_samples_leaf": [n for _ in range(4) for n in (1, 2, 5, 10, 20) for _ in range(2)],
+}
+ACCURACIES = [0.4 + i / 100 for i in range(40)]
+
+
+@pytest.mark.parametrize("name", ["depth", "n_leaves", "n_features", "n_estimators", "rounds"])
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_what_follows_from_a_whole_grid_is_asked_about(tmp_path: Path, name: str, is_behind: bool) -> None:
+    """It was measured of a trained model: its depth, its leaves."""
+    own = {name: [3 + (7 * i * i) % 23 for i in range(40)]}
+    scores = {"val_acc": ACCURACIES}
+    text = guessed(tmp_path, GRID | (scores | own if is_behind else own | scores))
+    assert re.search(rf'name = "{name}"\nkind = .*# \? .*or is it (a measurement|one)\?', text)
+    seeded = {key: [*values] * 3 for key, values in (GRID | own | scores).items()}
+    seeded = {"seed": [s for s in range(3) for _ in range(40)]} | seeded | {"val_acc": [i / 200 for i in range(120)]}
+    seeded[name] = [3 + (7 * i * i) % 23 for i in range(120)]  # another one in each repetition
+    assert "follows from the others" in guessed(tmp_path, seeded)
+
+
+def test_grids_samples_and_paired_choices_are_no_doubt(tmp_path: Path) -> None:
+    assert "follows from" not in guessed(tmp_path, GRID | {"val_acc": ACCURACIES})
+    rng = np.random.default_rng(0)
+    sample = {"lr": rng.random(40), "depth": rng.integers(1, 9, 40), "n_estimators": rng.integers(10, 900, 40)}
+    assert "follows from" not in guessed(tmp_path, sample | {"val_acc": ACCURACIES})
+
+
+@pytest.mark.parametrize("name", ["val_c_index", "concordance_index", "adjusted_rand_index", "test_c_index"])
+def test_fractions_under_a_name_for_labels_are_asked_about(tmp_path: Path, name: str) -> None:
+    text = guessed(tmp_path, GRID | {name: ACCURACIES, "val_loss": ACCURACIES[::-1]})
+    assert f"# {name}: names a row" not in text.replace("#   ", "# ")
+    assert re.search(rf'"{name}"[^[]*# \? ', text)
+    rows = GRID | {"index": range(40), "val_loss": ACCURACIES}
+    assert "index: names a row" in guessed(tmp_path, rows)
