@@ -85,14 +85,13 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
 
     Raises StoreError if none is readable, or one is no longer there.
     """
-    fragments = sorted(fragments, key=lambda found: isinstance(found[0], Archive))
+    fragments = sorted(fragments, key=lambda found: (isinstance(found[0], Archive), found[1].setup.is_elsewhere))
     sound = {(type(store), f.setup.id, run.seed) for store, f in fragments for run in f.runs if not run.failure}
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}
     shape = sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs)))
     may_have_parts = any(f.counts_spending and f.setup.evals is not None for _, f in fragments)
     dense, in_rows = _Dense(*shape), _Dense(*shape) if may_have_parts else None
-    settings: dict[tuple[str, str], dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     tuned: dict[str, frozenset[str]] = {}
     known_scores: list[set[str]] = []
@@ -110,7 +109,6 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         by_score = {name: values for name, s in scores.items() if (values := values_of(s, incumbents)) is not None}
         known_scores.append(set(by_score))
         tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
-        settings.setdefault(place, {"bench": place[0], "constraint": place[1], **vars(f.setup.setting)})
         for run, span in f.spans():
             if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
                 continue
@@ -131,7 +129,8 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
             }
     if not runs:
         raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
-    order = sorted(settings, key=lambda place: (settings[place]["family"], *place))
+    settings = _settings([f for _, f in fragments])
+    order = sorted({run["setting"] for run in runs.values()}, key=lambda place: (settings[place]["family"], *place))
     methods = tuple(sorted(tuned))
     frame = pd.DataFrame([settings[place] for place in order])
     frame[[*NUMBERS]] = frame[[*NUMBERS]].astype(float)
@@ -149,6 +148,17 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         return curves
     by_score, _, finished = in_rows.arrays(kept)
     return replace(curves, in_rows=(by_score, finished))
+
+
+def _settings(fragments: Sequence[Fragment]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The facts of each benchmark under a constraint; where runs from outside stand beside ours, with their caution."""
+    settings: dict[tuple[str, str], dict[str, Any]] = {}
+    for setup in (f.setup for f in fragments):
+        place = setup.bench, setup.constraint
+        setting = settings.setdefault(place, {"bench": place[0], "constraint": place[1], **vars(setup.setting)})
+        if setup.is_elsewhere:
+            setting["caution"] = setup.setting.caution
+    return settings
 
 
 def _read(fragment: Fragment, scores: Mapping[str, Score], union: Front | None) -> Incumbents:

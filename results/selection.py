@@ -11,7 +11,7 @@ from nasbench.base.errors import StoreError, suggestion
 from nasbench.base.numbers import count
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
-from nasbench.results.store.trajectory import ELSEWHERE, Setup
+from nasbench.results.store.trajectory import Setup
 
 Stored: TypeAlias = tuple[Store, Fragment]
 """A fragment with its store."""
@@ -129,8 +129,14 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
     return names
 
 
-def check_versions(setups: Iterable[Setup]) -> None:
-    """Raises StoreError if runs on two versions of data or of a method, or for other objectives, would be compared."""
+def check_versions(setups: Iterable[Setup], is_observed: bool = False) -> None:
+    """Raises StoreError if runs on two versions of data or of a method, or for other objectives, would be compared.
+
+    Args:
+        is_observed: whether what is compared is what runs have observed: then runs from outside may stand beside ours.
+    """
+    setups = list(setups)
+    _check_those_from_outside(setups, is_observed)
     seen: dict[tuple[Any, ...], str] = {}
     data: dict[str, str] = {}
     objectives: dict[str, tuple[str, ...]] = {}
@@ -140,13 +146,9 @@ def check_versions(setups: Iterable[Setup]) -> None:
                 f"there are runs on {setup.bench} with the objectives {', '.join(objectives[setup.bench])} and with "
                 f"{', '.join(setup.objectives)}, which must not be compared: keep them in stores of their own"
             )
+        if setup.is_elsewhere:
+            continue
         before = data.setdefault(setup.bench, setup.data)
-        if before != setup.data and ELSEWHERE in (before, setup.data):
-            raise StoreError(
-                f"there are runs on {setup.bench} that were made here and elsewhere, which must not be compared: data, "
-                "budget and what counts may differ; keep them in stores of their own, or record the others here "
-                "(nasbench.task)"
-            )
         if before != setup.data:
             raise StoreError(
                 f"there are runs on two versions of the data of {setup.bench}, which must not be compared: give their "
@@ -157,3 +159,26 @@ def check_versions(setups: Iterable[Setup]) -> None:
                 f"there are runs of {setup.method} on {setup.bench} under {setup.constraint} from two versions of its "
                 "code: give their `nasbench run` again, which sets the stale runs aside"
             )
+
+
+def _check_those_from_outside(setups: Sequence[Setup], is_observed: bool) -> None:
+    """Raises StoreError where runs from outside stand beside ours, unless they agree in all that can be held together.
+
+    That is the benchmark, the objective by its name, the budget, and what is compared: what runs have observed.
+    """
+    ours = {setup.bench: setup for setup in setups if not setup.is_elsewhere}
+    names = {(setup.method, setup.bench) for setup in setups if not setup.is_elsewhere}
+    for setup in setups:
+        beside = ours.get(setup.bench)
+        if not setup.is_elsewhere or beside is None:
+            continue
+        both = f"there are runs on {setup.bench} that were made here and elsewhere"
+        if not is_observed:
+            raise StoreError(f"{both}, of which only the observed values may be compared: --score observed")
+        if setup.setting.objective != beside.setting.objective or beside.objectives:
+            raise StoreError(
+                f"{both}: those state {setup.setting.objective}, and ours {beside.setting.objective}: where it is the "
+                "same quantity, call the column so"
+            )
+        if (setup.method, setup.bench) in names:
+            raise StoreError(f"{both}, of a method called {setup.method} each: import the others under another name")

@@ -174,11 +174,12 @@ def _subject(
 ) -> tuple[Subject, list[str], bool]:
     """The subject of the report, its warnings, and whether runs that were asked for are missing."""
     every, failed = without_failed(select(stores, request.protocol, request.selection, request.partial))
-    check_versions([f.setup for _, f in every])
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
     display = _display(stores)
-    curves, warnings = load(chosen, _score(chosen, request, display)), []
+    score = _score(chosen, request, display)
+    check_versions([f.setup for _, f in every], score is OBSERVED)
+    curves, warnings = load(chosen, score), []
     if request.metric:
         warnings.append(f"compared by {request.metric} of the incumbents, which the objective chose")
     if cut is not None:

@@ -331,10 +331,48 @@ def test_our_own_runs_and_theirs_are_never_mixed_up(nasbench: Callable[..., Prin
     assert len(Store.open(store).fragments()) == 2  # neither is stale for the other
     report = nasbench("report", store, "--out", tmp_path / "report")
     assert report.code == 2
-    assert "made here and elsewhere" in report.err
+    assert "made here and elsewhere, of which only the observed values may be compared: --score observed" in (
+        report.err.replace("\n", " ")
+    )
     again = nasbench("import", "runs", tmp_path / "runs.csv", "--direction", "minimise", "--store", store)
     assert again.code == 2
     assert "has random on hpolib-naval, none, seed 0, already" in again.err.replace("\n", " ")
+
+
+def beside(tmp_path: Path, **changes: str) -> Path:
+    """A store with runs of ours and of a method from outside on one benchmark."""
+    frame = public.run("local", "hpolib-naval", seeds=6, evals=12)
+    frame = frame[["bench", "seed", "evaluation", "objective"]].assign(method="theirs")
+    frame = frame.rename(columns={"objective": changes.pop("objective", "valid-mse@100")}).replace(changes)
+    public.import_runs(frame, store=tmp_path / "s", direction="minimise", shape="trajectory")
+    public.run("random", "hpolib-naval", seeds=6, evals=12, store=tmp_path / "s")
+    return tmp_path / "s"
+
+
+def test_runs_from_outside_stand_beside_ours_by_what_was_observed(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    done = nasbench("report", beside(tmp_path), "--score", "observed", "--out", tmp_path / "r", "--json")
+    assert done.code == 0, done.err
+    found = public.report(tmp_path / "s", score="observed", out=tmp_path / "r2", format="csv")
+    alone = public.run(["local", "random"], "hpolib-naval", seeds=6, evals=12)
+    last = alone.groupby(["method", "seed"])["incumbent"].last().unstack()
+    wins = (last.loc["local"].to_numpy()[:, None] < last.loc["random"].to_numpy()).mean()
+    assert sorted(ranks(found)) == pytest.approx(sorted([2 - wins, 1 + wins]))
+    assert "hpolib-naval: runs were made elsewhere" in " ".join(found.text.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"objective": "error"}, "those state error, and ours valid-mse@100"),
+        ({"theirs": "random"}, "of a method called random each: import the others under another name"),
+    ],
+)
+def test_those_that_do_not_agree_with_ours_are_refused(changes: dict[str, str], said: str, tmp_path: Path) -> None:
+    store = beside(tmp_path, **changes)
+    with pytest.raises(StoreError, match=said):
+        public.report(store, score="observed", out=tmp_path / "r", format="csv")
 
 
 def test_an_archive_of_them_says_that_it_cannot_be_computed_again(nasbench: Callable[..., Printed], file: Path) -> None:
