@@ -125,6 +125,7 @@ class Swapped(toys.Tested):
 def test_a_problem_names_no_test_metric(lend: Lend) -> None:
     """Neither as the objective nor in a constraint; the rest is the space, the levels, a file, and configurations."""
     known = {
+        "budget",
         "space",
         "objectives",
         "constraints",
