@@ -106,12 +106,14 @@ def _runs_left(there: set[PlanShard]) -> int:
 
 def _lacking(there: set[PlanShard]) -> str:
     """Which shards of a plan are not there, as a clause; their numbers where they are few."""
-    of, numbers = next(iter(there)).of, {shard.number for shard in there}
-    others = [str(number) for number in range(1, min(of, _MOST_SHARDS) + 1) if number not in numbers]
-    left = f"{count(of - len(there), 'shard')} of {of:,}"
-    if of <= _MOST_SHARDS:
-        left = f"shard{'s' * (len(others) > 1)} {listed(others)} of {of}"
-    return f"{left} {'is' if of - len(there) == 1 else 'are'} missing ({count(_runs_left(there), 'run')})"
+    one = next(iter(there))
+    with_runs, numbers = min(one.of, one.runs), {shard.number for shard in there if shard.size}
+    absent_ones = with_runs - len(numbers)
+    left = f"{count(absent_ones, 'shard')} of {one.of:,}"
+    if with_runs <= _MOST_SHARDS:
+        others = [str(number) for number in range(1, with_runs + 1) if number not in numbers]
+        left = f"shard{'s' * (len(others) > 1)} {listed(others)} of {one.of}"
+    return f"{left} {'is' if absent_ones == 1 else 'are'} missing ({count(_runs_left(there), 'run')})"
 
 
 def _order(setup: Setup) -> tuple[Any, ...]:
