@@ -210,6 +210,8 @@ class Recording:
         if record is not None and not record.failure:
             raise UsageError(f"{store.folder} has {self._setup.title}, seed {seed}, already")
         self._replaces = record is not None
+        self._stuck = ""
+        """Why it cannot go on, if its journal holds other proposals."""
         identity = self._setup.run_id(seed)
         self._path = store.journals / f"{identity}.jsonl"
         self._journal = Journal(self._path, identity) if planned.live else None
@@ -242,14 +244,16 @@ class Recording:
 
     def observed(self, configuration: Configuration) -> Observation:
         """As `evaluate`, of a configuration of the space."""
+        if self._stuck:
+            raise UsageError(self._stuck)
         self._proposed.next = configuration
         try:
             is_there = self.open and self._search.advance(self._proposed)
         except Diverged as error:
             assert self._journal is not None
-            raise UsageError(
-                f"{self._setup.title}, seed {self._seed}, cannot go on: {error}; {self._journal.advice}"
-            ) from None
+            title = f"{self._setup.title}, seed {self._seed}"
+            self._stuck = f"{title}, cannot go on: {error}; {self._journal.advice}"
+            raise UsageError(self._stuck) from None
         if not is_there:
             raise BudgetUsed(f"the budget of {self._setup.title}, seed {self._seed}, is used up")
         assert self._proposed.told is not None

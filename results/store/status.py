@@ -97,7 +97,8 @@ def absent(stores: Sequence[Store]) -> list[str]:
     known: dict[tuple[str, int], set[PlanShard]] = {}
     for shard in (plan["shard"] for plan in plans if plan["shard"] is not None):
         known.setdefault((shard.whole, shard.of), set()).add(shard)
-    return [_lacking(there) for (digest, _), there in known.items() if digest not in whole and _runs_left(there)]
+    whole |= {digest for (digest, _), there in known.items() if _runs_left(there) <= 0}  # by shards of another number
+    return [_lacking(there) for (digest, _), there in known.items() if digest not in whole]
 
 
 def _runs_left(there: set[PlanShard]) -> int:

@@ -101,6 +101,10 @@ def test_shards_of_other_plans_and_of_the_whole(tmp_path: Path) -> None:
     forged = Store.create(tmp_path / "forged")
     forged.save_plan("c", [], {}, PlanShard(1, 10**9, whole, 10**9))
     assert absent([forged]) == ["999,999,999 shards of 1,000,000,000 are missing (999,999,999 runs)"]
+    halves = Store.create(tmp_path / "halves")
+    halves.save_plan("h", grid[:1], {}, PlanShard(1, 2, whole, 3))
+    halves.save_plan("i", grid[1:], {}, PlanShard(2, 2, whole, 3))
+    assert absent([halves, first]) == []  # two halves are the whole, whatever a third of it is
     complete = Store.create(tmp_path / "complete")
     complete.save_plan("c", grid, {})
     assert absent([first, many, complete]) == []
