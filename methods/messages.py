@@ -8,7 +8,7 @@ from typing import Any
 
 from nasbench.base.metrics import Metric
 from nasbench.base.numbers import count
-from nasbench.benchmarks.fidelity import Fidelity, Level
+from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.spaces import Configuration, Float, Hyperparameter, Integer
 from nasbench.benchmarks.spaces.flat import Condition, Named
 from nasbench.methods.problem import Observation, Problem
@@ -34,7 +34,7 @@ def hello(problem: Problem, named: Named, seed: int, examples: Sequence[Configur
             for b in problem.constraints
         ],
         "metrics": [_metric(metric) for metric in problem.told.values()],
-        "levels": _levels(problem.fidelity),
+        "levels": [dict(level) for level in problem.fidelity.levels] if problem.fidelity else None,
         "budget": {"evaluations": budget.evals, "seconds": budget.seconds} if budget else None,
         "workers": budget.workers if budget else 1,
         "seed": seed,
@@ -83,10 +83,6 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _levels(fidelity: Fidelity | None) -> list[dict[str, int]] | None:
-    return None if fidelity is None else [dict(level) for level in fidelity.levels]
-
-
 def _hyperparameter(h: Hyperparameter) -> dict[str, Any]:
     kind = type(h).__name__.lower()
     if isinstance(h, Float | Integer):
@@ -106,18 +102,14 @@ def _condition(condition: Condition | None, listed: Sequence[Hyperparameter]) ->
 
 def _in_words(problem: Problem, space: Sequence[Mapping[str, Any]]) -> str:
     """The problem in plain words, as a language model reads it."""
-    goals = [f"{m.direction} {m.name}{f' ({m.unit})' if m.unit else ''}" for m in problem.objectives]
+    goals = " and ".join(f"{m.direction} {m.name}{f' ({m.unit})' if m.unit else ''}" for m in problem.objectives)
     bounds = f", subject to {' and '.join(map(str, problem.constraints))}" if problem.constraints else ""
     budget = problem.budget
     limits = [count(budget.evals, "evaluation")] if budget and budget.evals else []
     limits += [f"{budget.seconds:g} seconds"] if budget and budget.seconds else []
-    lines = [f"{_capital(' and '.join(goals))}{bounds}.", "Propose configurations, one at a time."]
+    lines = [f"{goals[:1].upper()}{goals[1:]}{bounds}.", "Propose configurations, one at a time."]
     lines += [f"The budget is {' and '.join(limits)}."] if limits else []
     return " ".join(lines) + "\n" + "\n".join(f"- {_one_in_words(one)}" for one in space)
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"  # units keep theirs
 
 
 def _one_in_words(one: Mapping[str, Any]) -> str:

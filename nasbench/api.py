@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import random
+from array import array
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -86,7 +87,7 @@ class NASBench:
     """
 
     def __init__(self, dataset_file: str | Path, seed: Any = None) -> None:
-        self.config = {
+        self.config: dict[str, Any] = {
             "module_vertices": VERTICES,
             "max_edges": MOST_EDGES,
             "num_repeats": _REPEATS,
@@ -154,7 +155,7 @@ class NASBench:
     def get_metrics_from_spec(self, model_spec: ModelSpec) -> tuple[Statistics, dict[int, list[Statistics]]]:
         """The same of a cell that may be written in any way. Raises OutOfDomainError for one that there is not."""
         self._check_spec(model_spec)
-        module_hash = model_spec.hash_spec(self.config["available_ops"])  # type: ignore[arg-type]
+        module_hash = model_spec.hash_spec(self.config["available_ops"])
         if module_hash not in self.fixed_statistics:
             raise OutOfDomainError(f"this file has no training of the cell {module_hash}")
         return self.get_metrics_from_hash(module_hash)
@@ -180,23 +181,23 @@ class _Table:
     """Every training of a file, in arrays: as dicts they would take ten times the memory."""
 
     def __init__(self, path: Path) -> None:
-        self.cells: dict[str, tuple[str, str, int]] = {}
-        numbers: dict[str, int] = {}
-        rows, measured = list[tuple[int, int]](), list[tuple[float, ...]]()
+        self.cells: dict[str, tuple[int, str, str, int]] = {}
+        """Hash → number, adjacency, operations, parameters."""
+        rows, measured = array("q"), array("d")
         for one in trainings(path):
-            self.cells.setdefault(one.module, (*one.cell, one.parameters))
-            rows.append((numbers.setdefault(one.module, len(numbers)), one.epochs))
-            measured.append((*one.halfway, *one.final))
+            number, *_ = self.cells.setdefault(one.module, (len(self.cells), *one.cell, one.parameters))
+            rows.extend((number, one.epochs))
+            measured.extend((*one.halfway, *one.final))
         if not rows:
             raise UsageError(f"{path} has no trainings")
-        self._numbers, keys = numbers, np.array(rows)
+        keys = np.array(rows).reshape(-1, 2)
         order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the trainings of a cell stay in their order
-        self._keys, self._measured = keys[order], np.array(measured)[order]
+        self._keys, self._measured = keys[order], np.array(measured).reshape(len(keys), -1)[order]
         self.epochs = {int(epochs) for epochs in np.unique(keys[:, 1])}
 
     def fixed(self, module: str) -> Statistics:
         """Adjacency, operations and parameters of a cell."""
-        adjacency, operations, parameters = self.cells[module]
+        _, adjacency, operations, parameters = self.cells[module]
         side = len(operations.split(","))
         matrix = np.array([int(bit) for bit in adjacency], np.int8).reshape(side, side)
         return {
@@ -207,7 +208,7 @@ class _Table:
 
     def computed(self, module: str) -> dict[int, list[Statistics]]:
         """Epochs → what was measured in each training of a cell."""
-        number = self._numbers[module]
+        number, *_ = self.cells[module]
         first, last = np.searchsorted(self._keys[:, 0], [number, number + 1])
         found: dict[int, list[Statistics]] = {}
         names = [f"{when}_{name}" for when in ("halfway", "final") for name in _NAMES]

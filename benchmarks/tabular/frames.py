@@ -186,7 +186,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
             raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
-    _refuse_cells(data, table.num_rows, len(wanted))
+    _refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
     twice = [name for name in wanted if header.count(name) > 1]
     if twice:
         raise UsageError(f"{data} has two columns called {twice[0]}: rename one")

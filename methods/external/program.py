@@ -22,7 +22,7 @@ from nasbench.base.errors import UsageError
 from nasbench.base.foreign import plain
 from nasbench.base.layout import one_line
 
-_LONGEST = 1 << 20  # bytes of an answer
+_LONGEST = 1 << 20  # bytes of an answer, and of what is looked at of standard error
 _SHOWN = 200  # letters of a wrong answer in its message
 _PATIENCE = 5.0  # seconds for a program to end after `bye`
 _PR_SET_PDEATHSIG = 1
@@ -103,7 +103,7 @@ class RunningProgram:
             code = self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             return f"the program closed its output before it answered {kind}"
-        self._said.seek(0)
+        self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - _LONGEST))
         lines = self._said.read().decode(errors="replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
         said = f"; it last wrote: {shown(last)}" if last else ""
@@ -136,11 +136,11 @@ def identity_of(words: Sequence[str]) -> tuple[str, str]:
     """
     found = shutil.which(words[0])
     if found is None:
-        hint = f"; a program in this folder is ./{words[0]}" if _is_file(words[0]) and "/" not in words[0] else ""
+        hint = f"; a program in this folder is ./{words[0]}" if os.path.isfile(words[0]) and "/" not in words[0] else ""
         raise UsageError(f"there is no program {words[0]}{hint}")
     usual = shutil.which(Path(words[0]).name)
     is_tool = usual is not None and Path(usual).samefile(found)  # such as python3
-    files = [word for word in words[1:] if _is_file(word)]
+    files = [word for word in words[1:] if os.path.isfile(word)]  # a program in a word, as of sh -c, is none
     _check_script(words, files)
     if not is_tool or not files:
         files = [words[0], *files]
@@ -159,18 +159,11 @@ def identity_of(words: Sequence[str]) -> tuple[str, str]:
 def _check_script(words: Sequence[str], files: Sequence[str]) -> None:
     """Raises UsageError where a script is a folder, or is looked for in the wrong place."""
     for word in words[1:]:
-        if not word.startswith("-") and len(word) < 256 and Path(word).is_dir():
+        if not word.startswith("-") and os.path.isdir(word):
             raise UsageError(f"{word} is a folder, whose files do not identify a program: name the file")
     script = words[1] if len(words) > 1 else ""
     if script and script not in files and not script.startswith("-") and Path(script).suffix and " " not in script:
         raise UsageError(f"there is no file {script} (paths begin in {Path.cwd()})")
-
-
-def _is_file(word: str) -> bool:
-    try:
-        return Path(word).is_file()
-    except OSError:  # longer than a name may be: a program in a word, as of sh -c
-        return False
 
 
 def shown(answer: object) -> str:

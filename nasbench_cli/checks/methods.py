@@ -191,6 +191,18 @@ def _proposes_members(trial: Trial) -> None:
     require(trial.usual.asked, "it proposes nothing")
 
 
+def _of_repeatable(check: Callable[[Trial], str | None]) -> Callable[[Trial], str | None]:
+    """A check that proposals are the same, which a method does not promise that never repeats itself."""
+
+    def checked(trial: Trial) -> str | None:
+        if trial.spec.repeatable is Repeatable.NEVER:
+            raise NotTested("it states that it does not propose the same twice")
+        return check(trial)
+
+    return checked
+
+
+@_of_repeatable
 def _same_seed_same_proposals(trial: Trial) -> None:
     """Requires equal searches; the second one must leave global random state alone (the first may load libraries)."""
     first = trial.usual.asked
@@ -201,11 +213,13 @@ def _same_seed_same_proposals(trial: Trial) -> None:
     require_untouched(changes(state))
 
 
+@_of_repeatable
 def _workers_in_any_order(trial: Trial) -> None:
     first = _searched(trial, trial.method(), workers=3)
     _require_equal(trial, first, _searched(trial, trial.method(), workers=3), "three workers told in the same order")
 
 
+@_of_repeatable
 def _resumes_exactly(trial: Trial) -> None:
     """Interrupts a search half-way, keeps only the method's state file, and repeats all asks and tells."""
     half = trial.count // 2
@@ -248,8 +262,9 @@ def _trains_as_it_may(trial: Trial) -> str | None:
     if not trial.spec.method.needs.fidelity:
         return "it trains everything to the end"
     asked = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
-    again = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
-    _require_equal(trial, asked, again, "the same tells")
+    if trial.spec.repeatable is not Repeatable.NEVER:
+        again = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
+        _require_equal(trial, asked, again, "the same tells")
     levels = sorted({proposal.level for proposal in trial.usual.asked}, key=lambda level: level.work)
     further = sum(proposal.continues is not None for proposal in trial.usual.asked)
     return f"levels {', '.join(map(str, levels))}; {further} of {trial.count} proposals continue a training"
@@ -281,11 +296,10 @@ def _refuses_wrong_options(trial: Trial) -> None:
         require(False, f"the option {option} is accepted")
 
 
+@_of_repeatable
 def _same_elsewhere(trial: Trial) -> str | None:
     """Checks what the method states in `About.repeatable`, for its usual search."""
     repeatable, here = trial.spec.repeatable, digest(trial.usual.asked)
-    if repeatable is Repeatable.NEVER:
-        raise NotTested("it states that it does not propose the same twice")
     (elsewhere,) = digests([(trial.spec.text, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
         raise NotTested("it is registered only in this process")
@@ -305,8 +319,6 @@ def speed(trial: Trial) -> str:
 
 
 def _require_equal(trial: Trial, one: list[Proposal], other: list[Proposal], what: str) -> None:
-    if trial.spec.repeatable is Repeatable.NEVER:
-        raise NotTested("it states that it does not propose the same twice")
     for number, (a, b) in enumerate(zip(one, other, strict=True), 1):
         if a != b:
             raise Failed(f"{what} led to {_told(trial, a)} and {_told(trial, b)} as proposal {number}")

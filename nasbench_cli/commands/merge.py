@@ -21,7 +21,7 @@ from nasbench.results import Store
 def merge(stores: tuple[Path, ...], folder: Path) -> None:
     """Copy the finished runs of stores, such as the shards of a suite, into one store.
 
-    A run that two of them have counts once. Nothing is taken from the stores themselves.
+    A run that two of them have counts once. The stores themselves stay as they are, but damaged files are set aside.
     """
     from nasbench.results.store.merging import merge as merged
     from nasbench.results.store.status import absent

@@ -51,21 +51,19 @@ def status(stores: tuple[Path, ...], as_json: bool, watch: bool) -> None:
         return
     opened = {folder: Store.open(folder) for folder in stores}
     if as_json:
-        facts = {str(folder): facts_of(store) for folder, store in opened.items()}
+        facts = {str(folder): _store_facts(store) for folder, store in opened.items()}
         alone = next(iter(facts.values())) if len(facts) == 1 else {"stores": facts}
         say(json.dumps(alone | {"absent_shards": absent([*opened.values()])}, indent=2))
         return
-    for folder, store in opened.items():
+    for number, (folder, store) in enumerate(opened.items()):
         if len(opened) > 1:
-            say(f"{folder}\n")
+            say(f"{folder}\n" if number == 0 else f"\n{folder}\n")
         print_status(store, folder)
-        if len(opened) > 1:
-            say()
     for lacking in absent([*opened.values()]):
         say(f"notice: {lacking}", err=True)
 
 
-def facts_of(store: Store) -> dict[str, Any]:
+def _store_facts(store: Store) -> dict[str, Any]:
     """The state of every setup of a store, for JSON."""
     digest, setups = _read(store)
     return {"setups": [_facts(c) for c in setups], "contents": digest, "notices": store.notices}

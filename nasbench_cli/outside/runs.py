@@ -55,9 +55,9 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
             own, rows.shape, first, f"{method} on {bench}, seed {seed}"
         )
     lengths = {marks: int(own["evaluation"].iloc[-1]) for marks, own in runs.items()}
-    evals = None if asked.seconds else _budget(lengths, asked.budget, rows.shape)
-    if asked.seconds:
-        _check_seconds(runs, asked, rows.shape)
+    evals = None if asked.seconds is not None else _budget(lengths, asked.budget, rows.shape)
+    if asked.seconds is not None:
+        _check_seconds(runs, asked.seconds, asked.budget, rows.shape)
     made: dict[tuple[str, str, str], tuple[Setup, list[Trajectory]]] = {}
     for (method, bench, constraint, seed), own in runs.items():
         for text in (method, bench, constraint):
@@ -199,10 +199,9 @@ def _budget(lengths: dict[Marks, int], asked: int | None, shape: str) -> int:
     return asked or least
 
 
-def _check_seconds(runs: dict[Marks, pd.DataFrame], asked: Asked, shape: str) -> None:
+def _check_seconds(runs: dict[Marks, pd.DataFrame], budget: float, evals: int | None, shape: str) -> None:
     """Raises UsageError unless runs have a clock that reaches the budget in seconds, which is the only one."""
-    budget = float(asked.seconds or 0)
-    if asked.budget is not None:
+    if evals is not None:
         raise UsageError("--budget and --budget-seconds are two budgets: runs are cut at one")
     if not 0 < budget < math.inf:
         raise UsageError(f"--budget-seconds must be a positive number, not {budget:g}")

@@ -206,7 +206,7 @@ class Recording:
 
     def __init__(self, task: OutsideTask, planned: PlannedSetup, seed: int, store: Store) -> None:
         self._task, self._setup, self._seed, self._store = task, planned.setup, seed, store
-        record = store.runs().get(self._setup.id, {}).get(seed)
+        record = store.record(self._setup, seed)
         if record is not None and not record.failure:
             raise UsageError(f"{store.folder} has {self._setup.title}, seed {seed}, already")
         self._replaces = record is not None

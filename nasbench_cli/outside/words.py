@@ -11,6 +11,7 @@ import numpy as np
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Float, Hyperparameter, Integer, ParameterSpace, Space
 from nasbench.benchmarks.spaces import configspace as configspace_json
+from nasbench.benchmarks.spaces.flat import Named
 
 
 def space_of(words: object) -> Space:
@@ -109,19 +110,7 @@ def _flat(space: Space) -> tuple[Hyperparameter, ...]:
 def as_ours(space: Space, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a configuration as Python's own, without those that it does not have by its conditions."""
     kept = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
-    if not isinstance(space, AsFlat):
-        return kept
-    flat = space.as_flat()
-    if not any(flat.conditions):
-        return kept
-    coordinates: list[Any] = []
-    for h, condition in zip(flat.hyperparameters, flat.conditions, strict=True):
-        if condition is not None and not condition.holds(coordinates):
-            kept.pop(h.name, None)
-        value = kept.get(h.name)
-        if value is not None and not isinstance(h, Float | Integer):
-            if value not in h.values:
-                return kept  # the space says what is allowed
-            value = h.values.index(value)
-        coordinates.append(value)
-    return kept
+    if not isinstance(space, AsFlat) or not any((flat := space.as_flat()).conditions):
+        return kept  # the space says what is allowed
+    named = Named(flat)
+    return named.values(named.configuration(kept))

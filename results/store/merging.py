@@ -15,11 +15,13 @@ from nasbench.results.store.store import Store
 def merge(sources: Sequence[Store], folder: Path) -> tuple[Store, int]:
     """Copies the finished runs, their search logs and the plans of stores into one, which is made if absent.
 
-    A run that two of them have counts once. Journals of unfinished runs are left where they are.
+    A run that two of them have counts once. Journals of unfinished runs are left where they are. A damaged file is set
+    aside in its store with a notice, as by every command, and its runs are not copied.
 
     Returns the store, and the number of runs that it had not.
 
-    Raises StoreError, before anything is written, if two have different results of a run, or a file is damaged.
+    Raises StoreError, before anything is written, if two have different results of a run, or the rows of a file whose
+    digest is right cannot be read.
     """
     target = Store.open(folder) if is_store(folder) else None
     known: dict[tuple[str, int], tuple[str, Store]] = {}

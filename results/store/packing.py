@@ -181,8 +181,8 @@ def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
     kept, new = fragment.table(names).slice(sum(lengths[:place]), lengths[place]), to_table(fragment.setup, [found])
     if len(new) != len(kept):
         return False
-    in_shards = stated.refused > 0 or bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
-    names = [name for name in names if in_shards or name not in OF_LEVELS]
+    in_parts = stated.refused > 0 or bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
+    names = [name for name in names if in_parts or name not in OF_LEVELS]
     ours, theirs = ({name: _plain(table[name]) for name in names} for table in (kept, new))
     if ours.pop(FEASIBLE).tolist() != theirs.pop(FEASIBLE).tolist():
         return False

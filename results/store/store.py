@@ -136,7 +136,11 @@ class Store:
 
     def has(self, setup: Setup, seed: int) -> bool:
         """Whether a run is stored now; another process may have stored it since `runs` was called."""
-        return any(seed in f.seeds for f in self._fragments_of(setup))
+        return self.record(setup, seed) is not None
+
+    def record(self, setup: Setup, seed: int) -> RunRecord | None:
+        """The record of a run that is stored now; None if it is not."""
+        return next((f.by_seed[seed] for f in self._fragments_of(setup) if seed in f.by_seed), None)
 
     # Writing
 

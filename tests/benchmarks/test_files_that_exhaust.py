@@ -61,6 +61,20 @@ def test_a_name_is_no_book(tmp_path: Path) -> None:
             guess(tmp_path / name)
 
 
+def test_values_are_counted_in_both_kinds_of_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"lr": [0.1, 0.2, 0.3], "err": [1.0, 2.0, 3.0]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for limit in (6, 5):
+        monkeypatch.setattr("nasbench.benchmarks.tabular.frames.MOST_CELLS", limit)
+        for name in ("t.csv", "t.parquet"):
+            if limit == 6:
+                assert len(read_columns(tmp_path / name, {"lr": "", "err": ""}, set(), ["lr", "err"])) == 3
+                continue
+            with pytest.raises(UsageError, match="3 rows of 2 columns, more than 5 values, which is the limit"):
+                read_columns(tmp_path / name, {"lr": "", "err": ""}, set(), ["lr", "err"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [shared_text, shared_category, many_columns, many_values, lists])
 def test_a_small_table_that_unpacks_to_much_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:

@@ -139,6 +139,9 @@ def test_what_follows_from_a_whole_grid_is_asked_about(tmp_path: Path, name: str
 def test_grids_samples_and_paired_choices_are_no_doubt(tmp_path: Path) -> None:
     assert "follows from" not in guessed(tmp_path, GRID | {"val_acc": ACCURACIES})
     rng = np.random.default_rng(0)
+    own = {"params_n_leaves": [3 + (7 * i * i) % 23 for i in range(40)]}
+    prefixed = {f"params_{name}": values for name, values in GRID.items()} | own | {"value": ACCURACIES}
+    assert "follows from" not in guessed(tmp_path, prefixed)  # the tool says that it is chosen
     sample = {"lr": rng.random(40), "depth": rng.integers(1, 9, 40), "n_estimators": rng.integers(10, 900, 40)}
     assert "follows from" not in guessed(tmp_path, sample | {"val_acc": ACCURACIES})
 
@@ -150,3 +153,10 @@ def test_fractions_under_a_name_for_labels_are_asked_about(tmp_path: Path, name:
     assert re.search(rf'"{name}"[^[]*# \? ', text)
     rows = GRID | {"index": range(40), "val_loss": ACCURACIES}
     assert "index: names a row" in guessed(tmp_path, rows)
+
+
+def test_a_large_table_is_not_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = GRID | {"n_leaves": [3 + (7 * i * i) % 23 for i in range(40)], "val_acc": ACCURACIES}
+    assert "follows from" in guessed(tmp_path, columns)
+    monkeypatch.setattr("nasbench.benchmarks.tabular.trainings._MOST_COMPARED", 40 * 4**2 - 1)
+    assert "follows from" not in guessed(tmp_path, columns)

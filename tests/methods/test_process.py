@@ -26,11 +26,15 @@ from nasbench.benchmarks import Bound, Bounds, Evaluation, Fidelity, Level
 from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.flat import Named
 from nasbench.cli.checks import METHOD_CHECKS, NotTested
+from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine.session import begin
+from nasbench.cli.engine.suites import Suite
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.external.program import RunningProgram
 from nasbench.methods.messages import hello, told
 from nasbench.methods.problem import Budget
 from nasbench.results import Store
+from nasbench.results.store.journal import Journal
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
 SPACE = ParameterSpace(
@@ -265,7 +269,7 @@ def test_a_tool_on_the_path_counts_by_its_name_and_a_program_of_the_user_by_its_
 
 
 def is_there(pid: int) -> bool:
-    """Whether a process lives; one that has ended may wait for whoever has adopted it."""
+    """Whether a process lives. One that has ended, and that nobody has waited for, does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -394,3 +398,19 @@ def test_what_hello_shows_may_be_proposed(bench: str, program: Callable[[str], s
     method = built(program(f"{first}; answer = {{'configuration': examples.pop()}}"), problem)
     for _ in range(2):
         problem.space.check(method.ask())
+
+
+@pytest.mark.parametrize("is_repeatable", [True, False])
+def test_an_interrupted_run_of_one_that_never_repeats_itself_begins_anew(
+    is_repeatable: bool, program: Callable[[str], str], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    text = program() if is_repeatable else f"{program()},repeatable=false"
+    grid = Grid((MethodSpec.of(text),), ("digits@1",), ((),), (0,), Protocol(3))
+    (planned,) = expand([grid])
+    identity = planned.setup.run_id(0)
+    path = Store.create(tmp_path / "s").journals / f"{identity}.jsonl"
+    Journal(path, identity).close()
+    session = begin(Suite((grid,)), tmp_path / "s", "nasbench run")
+    assert path.exists() == is_repeatable
+    assert any("begins anew" in notice for notice in session.store.notices) != is_repeatable

@@ -184,6 +184,9 @@ ASKED = {
         lambda f: f.assign(seconds=f["step"]), {"direction": "minimise", "seconds": 5.0, "budget": 5}, "two budgets"
     ),
     "no time at all": (
+        lambda f: f.assign(seconds=f["step"]), {"direction": "minimise", "seconds": 0.0}, "must be a positive number"
+    ),
+    "less than no time": (
         lambda f: f.assign(seconds=f["step"]), {"direction": "minimise", "seconds": -1.0}, "must be a positive number"
     ),
     "a budget that a run lacks": (
@@ -233,7 +236,7 @@ def test_evaluations_may_count_from_0_and_seeds_may_be_texts(reported: Callable[
 
 
 def test_runs_that_begin_with_0_and_improve_later_count_alike(tmp_path: Path) -> None:
-    """Of two runs, one improves at evaluation 0, the other at 1: both are numbered from 0."""
+    """Where one run begins with evaluation 0, every run is numbered from 0."""
     rows = [("mine", "t", 0, 0, 0.5), ("mine", "t", 0, 3, 0.4), ("mine", "t", 1, 1, 0.6), ("mine", "t", 1, 3, 0.3)]
     frame = pd.DataFrame(rows, columns=["method", "task", "seed", "step", "value"])
     public.import_runs(frame, store=tmp_path / "store", direction="minimise", shape="best", budget=4)
@@ -339,25 +342,27 @@ def test_our_own_runs_and_theirs_are_never_mixed_up(nasbench: Callable[..., Prin
     assert "has random on hpolib-naval, none, seed 0, already" in again.err.replace("\n", " ")
 
 
-def beside(tmp_path: Path, **changes: str) -> Path:
+def beside(tmp_path: Path, constraint: str = "none", **changes: str) -> Path:
     """A store with runs of ours and of a method from outside on one benchmark."""
-    frame = public.run("local", "hpolib-naval", seeds=6, evals=12)
-    frame = frame[["bench", "seed", "evaluation", "objective"]].assign(method="theirs")
+    frame = public.run("local", "hpolib-naval", seeds=6, evals=12, constraints=constraint)
+    frame = frame[["bench", "constraint", "seed", "evaluation", "objective", "feasible"]].assign(method="theirs")
     frame = frame.rename(columns={"objective": changes.pop("objective", "valid-mse@100")}).replace(changes)
     public.import_runs(frame, store=tmp_path / "s", direction="minimise", shape="trajectory")
-    public.run("random", "hpolib-naval", seeds=6, evals=12, store=tmp_path / "s")
+    public.run("random", "hpolib-naval", seeds=6, evals=12, constraints=constraint, store=tmp_path / "s")
     return tmp_path / "s"
 
 
+@pytest.mark.parametrize("constraint", ["none", "train_time@0.5"])
 def test_runs_from_outside_stand_beside_ours_by_what_was_observed(
-    nasbench: Callable[..., Printed], tmp_path: Path
+    constraint: str, nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
-    done = nasbench("report", beside(tmp_path), "--score", "observed", "--out", tmp_path / "r", "--json")
+    done = nasbench("report", beside(tmp_path, constraint), "--score", "observed", "--out", tmp_path / "r", "--json")
     assert done.code == 0, done.err
     found = public.report(tmp_path / "s", score="observed", out=tmp_path / "r2", format="csv")
-    alone = public.run(["local", "random"], "hpolib-naval", seeds=6, evals=12)
-    last = alone.groupby(["method", "seed"])["incumbent"].last().unstack()
-    wins = (last.loc["local"].to_numpy()[:, None] < last.loc["random"].to_numpy()).mean()
+    alone = public.run(["local", "random"], "hpolib-naval", seeds=6, evals=12, constraints=constraint)
+    last = alone.fillna({"incumbent": np.inf}).groupby(["method", "seed"])["incumbent"].last().unstack()
+    theirs, ours = last.loc["local"].to_numpy()[:, None], last.loc["random"].to_numpy()
+    wins = ((theirs < ours) + (theirs == ours) / 2).mean()
     assert sorted(ranks(found)) == pytest.approx(sorted([2 - wins, 1 + wins]))
     assert "hpolib-naval: runs were made elsewhere" in " ".join(found.text.split())
 
