@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import io
 import json
@@ -11,9 +10,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -25,7 +23,8 @@ from nasbench.base.layout import one_line
 _LONGEST = 1 << 20  # bytes of an answer, and of what is looked at of standard error
 _SHOWN = 200  # letters of a wrong answer in its message
 _PATIENCE = 5.0  # seconds for a program to end after `bye`
-_PR_SET_PDEATHSIG = 1
+_GUARD = 'read group && { read _; kill -s KILL -- "-$group"; }'
+"""For a shell: its input ends when this process does, whatever ends it, and then all that the program has started."""
 
 
 class RunningProgram:
@@ -40,6 +39,7 @@ class RunningProgram:
     def __init__(self, command: Sequence[str]) -> None:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `end`)
         """What it writes on standard error."""
+        self._guard = subprocess.Popen(["sh", "-c", _GUARD], stdin=subprocess.PIPE, bufsize=0, start_new_session=True)
         try:
             self._process = subprocess.Popen(
                 command,
@@ -48,11 +48,13 @@ class RunningProgram:
                 stdout=subprocess.PIPE,
                 stderr=self._said,
                 start_new_session=True,  # a group of its own, which is ended with all that it has started
-                preexec_fn=_ends_with_us(),  # noqa: PLW1509 (one system call, in a process without threads of ours)
             )
         except OSError as error:
             self._said.close()
+            self._guard.communicate()
             raise ValueError(f"{command[0]} cannot be started: {error.strerror}") from None
+        assert self._guard.stdin is not None
+        self._guard.stdin.write(f"{self._process.pid}\n".encode())
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in = self._process.stdin
@@ -89,12 +91,14 @@ class RunningProgram:
                 self._in.write(b'{"bye": null}\n')
             with suppress(OSError):
                 self._in.close()
-            with suppress(subprocess.TimeoutExpired):
+            with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):  # a second Ctrl-C waits no longer
                 process.wait(_PATIENCE)
-        finally:  # also after a Ctrl-C
+        finally:
+            self._guard.kill()
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            self._guard.communicate()
             self._out.close()
             self._said.close()
 
@@ -108,14 +112,6 @@ class RunningProgram:
         last = next((line for line in reversed(lines) if line.strip()), "")
         said = f"; it last wrote: {shown(last)}" if last else ""
         return f"the program ended with exit code {code} before it answered {kind}{said}"
-
-
-def _ends_with_us() -> Callable[[], object] | None:
-    """What a new program does first on Linux: it asks the system to be killed when the process that started it dies."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def words_of(command: str) -> list[str]:

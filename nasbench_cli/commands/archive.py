@@ -6,7 +6,6 @@ import os
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -51,14 +50,21 @@ def make(stores: tuple[Path, ...], out: Path | None) -> int:
     opened, path = [Store.open(store) for store in stores], out or Path(f"{os.path.abspath(stores[0])}.zip")
     for store in opened:
         refuse_inside(path, store)
-    if len(opened) == 1:
-        return _make(opened[0], stores, path)
     with TemporaryDirectory() as scratch:
-        return _make(merge(opened, Path(scratch) / "store")[0], stores, path)
+        try:
+            together = opened[0] if len(opened) == 1 else merge(opened, Path(scratch) / "store")[0]
+            return _make(together, shlex.join(map(str, stores)), path)
+        finally:
+            for store in opened:
+                say_notices(store)  # such as of files that could not be read
 
 
-def _make(opened: Store, stores: Sequence[Path], path: Path) -> int:
-    """Packs a store, which has what some stores have together, and says what is in the archive."""
+def _make(opened: Store, name: str, path: Path) -> int:
+    """Packs a store, and says what is in the archive.
+
+    Args:
+        name: how messages call the store.
+    """
     from nasbench.results.store.archive import Archive
     from nasbench.results.store.folder import is_store
     from nasbench.results.store.packing import pack
@@ -69,20 +75,17 @@ def _make(opened: Store, stores: Sequence[Path], path: Path) -> int:
         raise UsageError(f"{what}: --out names the file to write, in a folder that exists")
     if is_store(path.parent):
         raise UsageError(f"{path.parent} is a store, which sets aside what it does not know: choose another --out")
-    try:
-        _refuse_others(path, opened)
-        size = pack(opened, path)
-    finally:
-        say_notices(opened)  # such as of files that could not be read
+    _refuse_others(path, opened, name)
+    size = pack(opened, path, name)
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
     taken = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    say(f"{count(runs, 'run')} of {shlex.join(map(str, stores))} in {taken}: {path}")
+    say(f"{count(runs, 'run')} of {name} in {taken}: {path}")
     say(f"contents sha256:{made.contents}")
     if made.missing:
         say(
             f"notice: {count(made.missing, 'run')} that were asked for are missing, and reports will say so: "
-            f"`nasbench status {shlex.join(map(str, stores))}` says which",
+            f"`nasbench status {name}` says which",
             err=True,
         )
     for lacking in absent([made]):
@@ -90,7 +93,7 @@ def _make(opened: Store, stores: Sequence[Path], path: Path) -> int:
     return DONE
 
 
-def _refuse_others(path: Path, store: Store) -> None:
+def _refuse_others(path: Path, store: Store, name: str) -> None:
     """Raises UsageError if there is already a file that is not an archive of some of a store's runs."""
     from nasbench.results.store.archive import Archive
 
@@ -103,7 +106,7 @@ def _refuse_others(path: Path, store: Store) -> None:
         raise UsageError(f"{path} is there already, and no archive: choose another --out, or delete it") from None
     if others:
         raise UsageError(
-            f"{path} is there already, an archive with {count(len(others), 'run')} that {store.folder} does not have: "
+            f"{path} is there already, an archive with {count(len(others), 'run')} that {name} does not have: "
             "choose another --out, or delete it"
         )
 

@@ -109,8 +109,8 @@ class Archive(Store):
             if has_control_characters([facts["display"], *(setup["setup"] for setup in facts["setups"])]):
                 raise ValueError("a name with a control character")  # it would reach the terminal
             self._display = _display(facts["display"])
-            self._missing = [(_setup(setup), seeds) for setup, seeds in facts["missing"]]
-            self._shards = list(map(plans.checked, facts.get("shards", [])))
+            self._missing = [(_setup(setup), _seeds(seeds)) for setup, seeds in facts["missing"]]
+            self._shards = _shards(facts.get("shards", []))
             self._fragments = list(self._read(facts["setups"]))
             if not self._fragments:
                 raise StoreError(f"{path} holds no runs")
@@ -236,6 +236,21 @@ def _setup(facts: dict[str, Any]) -> Setup:
     return setup
 
 
+def _seeds(facts: list[Any]) -> list[int]:
+    """Seeds. Raises TypeError or ValueError for anything else."""
+    if any(type(seed) is not int for seed in facts) or len(set(facts)) < len(facts) or min(facts, default=0) < 0:
+        raise ValueError(f"seeds: {facts!r}")
+    return list(facts)
+
+
+def _shards(facts: list[Any]) -> list[plans.PlanShard]:
+    """Shards of plans. Raises TypeError or ValueError for anything else, and for two numbers of runs of one plan."""
+    shards = list(map(plans.checked, facts))
+    if len({(shard.whole, shard.runs) for shard in shards}) > len({shard.whole for shard in shards}):
+        raise ValueError("shards of one plan with other numbers of runs")
+    return shards
+
+
 def _kinds(hint: Any) -> tuple[type, ...]:
     """The classes of the values of an annotation; JSON writes some floats as integers."""
     kinds = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
@@ -305,22 +320,22 @@ def _too_large(path: Path, most: int, what: str = "") -> StoreError:
     return StoreError(f"{path} unpacks to more than {most >> 20} MiB{what}, the most that an archive may have")
 
 
-def check_rows(path: Path, fragments: Iterable[Fragment]) -> None:
+def check_rows(name: object, fragments: Iterable[Fragment]) -> None:
     """Raises StoreError for more rows than reports can hold, which keep the runs of a protocol in a rectangle."""
     runs: dict[str, list[int]] = {}
     for f in fragments:
         runs.setdefault(f.setup.protocol, []).extend(run.rows for run in f.runs)
     if sum(len(rows) * max(rows) for rows in runs.values()) > _MOST_ROWS:
-        raise StoreError(f"{path} unpacks to more than {_MOST_ROWS:,} rows, the most that an archive may have")
+        raise StoreError(f"{name} unpacks to more than {_MOST_ROWS:,} rows, the most that an archive may have")
 
 
-def check_versions(path: Path, setups: Iterable[Setup]) -> None:
+def check_versions(name: object, setups: Iterable[Setup]) -> None:
     """Raises StoreError if a method stands for several versions or options, of which its author could choose."""
     known: dict[str, tuple[Any, ...]] = {}
     for setup in setups:
         stated = setup.method_version, setup.parameters
         if known.setdefault(setup.method, stated) != stated:
             raise StoreError(
-                f"{path} has runs of several versions of {setup.method}, as if they were one method; the same "
+                f"{name} has runs of several versions of {setup.method}, as if they were one method; the same "
                 "`nasbench run` replaces old ones"
             )

@@ -32,7 +32,7 @@ from nasbench.results.store.archive import (
 )
 from nasbench.results.store.contents import hash_of
 from nasbench.results.store.fragment import Fragment, Torn, record
-from nasbench.results.store.status import status
+from nasbench.results.store.status import shards, status
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Trajectory, to_table
 
@@ -41,25 +41,29 @@ _KEPT = ("incumbent", "finished", "score", "score_feasible", "hidden", "hidden_f
 _CHANGES = ("incumbent", "hidden", "hidden_feasible")
 
 
-def pack(store: Store, path: Path) -> int:
+def pack(store: Store, path: Path, name: str = "") -> int:
     """Writes an archive of a store, atomically; returns its bytes.
 
-    Raises StoreError if the store holds no run, runs with several objectives several versions of
+    Args:
+        name: how messages call the store; by its folder by default.
+
+    Raises StoreError if the store holds no run, runs with several objectives, several versions of
     a method, a run twice, a name with a control character, or more than archives may hold.
     """
+    shown = name or store.folder
     fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
     if not fragments:
-        raise StoreError(f"{store.folder} holds no finished run")
+        raise StoreError(f"{shown} holds no finished run")
     if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
         raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
-    check_versions(store.folder, [f.setup for f in fragments])
-    check_rows(store.folder, fragments)
+    check_versions(shown, [f.setup for f in fragments])
+    check_rows(shown, fragments)
     runs = [(f.setup.id, seed) for f in fragments for seed in f.seeds]
     if len(set(runs)) < len(runs):
-        raise StoreError(f"{store.folder} has a run twice, which an interrupted command left: give that command again")
+        raise StoreError(f"{shown} has a run twice, which an interrupted command left: give that command again")
     if has_control_characters([store.display(), *(f.setup.to_json() for f in fragments)]):
         raise StoreError(
-            f"{store.folder} has a title, a label or a name with a control character, such as a line end: change "
+            f"{shown} has a title, a label or a name with a control character, such as a line end: change "
             "it (for a title or a label give the suite's command again), for archives have none"
         )
     try:
@@ -67,7 +71,7 @@ def pack(store: Store, path: Path) -> int:
         parts, bits = _rows_of(fragments)
     except Torn as error:
         raise StoreError(
-            f"{store.folder} has a file that cannot be read now ({error}): see `nasbench status`, and give the same "
+            f"{shown} has a file that cannot be read now ({error}): see `nasbench status`, and give the same "
             "command again"
         ) from None
     members = _parquet(_joined(parts)), _parquet(pa.table({FEASIBLE: bits}))
@@ -76,7 +80,7 @@ def pack(store: Store, path: Path) -> int:
         "contents": contents,
         "display": store.display(),
         "missing": [(c.setup.to_json(), c.missing) for c in status(store, lambda _: None) if c.missing],
-        "shards": sorted({plan["shard"] for plan in store.plans() if plan["shard"]}),
+        "shards": shards(store),
         "digests": list(map(disk.digest, members)),
         "setups": [
             {"setup": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
@@ -85,10 +89,10 @@ def pack(store: Store, path: Path) -> int:
     }
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as file:
-        for name, member in {FACTS: json.dumps(facts).encode(), STEPS: members[0], BITS: members[1]}.items():
-            check_member(path, name, member)
-            kind = zipfile.ZIP_DEFLATED if name == FACTS else zipfile.ZIP_STORED  # Parquet is compressed
-            file.writestr(zipfile.ZipInfo(name, _MOMENT), member, kind, 9)
+        for part, member in {FACTS: json.dumps(facts).encode(), STEPS: members[0], BITS: members[1]}.items():
+            check_member(path, part, member)
+            kind = zipfile.ZIP_DEFLATED if part == FACTS else zipfile.ZIP_STORED  # Parquet is compressed
+            file.writestr(zipfile.ZipInfo(part, _MOMENT), member, kind, 9)
     disk.write(path, memoryview(content.getvalue()))
     return content.tell()
 

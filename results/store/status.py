@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nasbench.base.numbers import count, listed
 from nasbench.results.store.fragment import RunRecord
@@ -90,15 +90,47 @@ def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[Set
     return statuses
 
 
+class _Asked(NamedTuple):
+    """What a plan asked for."""
+
+    whole: str
+    """The digest of the plan, or of that of which it is a shard."""
+    runs: int
+    """Number of runs of that one."""
+    setups: frozenset[tuple[Any, ...]]
+    """The keys of its own setups."""
+    shard: PlanShard | None
+
+    def is_replaced_by(self, later: _Asked) -> bool:
+        """Whether a later plan is the same with more seeds, or another version of a method."""
+        is_other = later.whole != self.whole and later.runs >= self.runs
+        return is_other and bool(self.setups) and self.setups <= later.setups
+
+
+def shards(store: Store) -> list[PlanShard]:
+    """The shards of a store's plans, but for those that a later plan replaces."""
+    return sorted({asked.shard for asked in _asked(store) if asked.shard is not None})
+
+
 def absent(stores: Sequence[Store]) -> list[str]:
     """What is missing of plans of which stores together have some shards and not all, a clause each."""
-    plans = [plan for store in stores for plan in store.plans()]
-    whole = {digest_of(plan["setups"]) for plan in plans if plan["shard"] is None}
+    whole = {asked.whole for store in stores for asked in _asked(store) if asked.shard is None}
     known: dict[tuple[str, int], set[PlanShard]] = {}
-    for shard in (plan["shard"] for plan in plans if plan["shard"] is not None):
+    for shard in (shard for store in stores for shard in shards(store)):
         known.setdefault((shard.whole, shard.of), set()).add(shard)
     whole |= {digest for (digest, _), there in known.items() if _runs_left(there) <= 0}  # by shards of another number
     return [_lacking(there) for (digest, _), there in known.items() if digest not in whole]
+
+
+def _asked(store: Store) -> list[_Asked]:
+    """What the plans of a store asked for, without those that a later one replaces."""
+    plans = list[_Asked]()
+    for plan in store.plans():
+        grid, shard = plan["setups"], plan["shard"]
+        runs = shard.runs if shard else sum(len(seeds) for _, seeds in grid)
+        keys = frozenset(setup.key for setup, _ in grid)
+        plans.append(_Asked(shard.whole if shard else digest_of(grid), runs, keys, shard))
+    return [plan for place, plan in enumerate(plans) if not any(map(plan.is_replaced_by, plans[place + 1 :]))]
 
 
 def _runs_left(there: set[PlanShard]) -> int:

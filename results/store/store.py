@@ -159,7 +159,7 @@ class Store:
             shard: the place of these runs in a whole of which they are a shard.
         """
         setups = [{"setup": setup.to_json(), "seeds": seeds} for setup, seeds in grid]
-        asked = disk.digest(json.dumps([display, setups], sort_keys=True).encode())[:16]
+        asked = disk.digest(json.dumps([display, setups, *(shard or ())], sort_keys=True).encode())[:16]
         facts = {"command": command, "saved": _now(), "display": display, "setups": setups, "shard": shard}
         content = json.dumps(facts).encode()
         with self._writing():
@@ -185,14 +185,14 @@ class Store:
             logs = {t.seed: fragment.write_log(self._search(setup, t.seed), log_table(setup, t)) for t in logged}
             return fragment.write(self.folder, setup, fresh, provenance, logs)
 
-    def adopt(self, source: Store, f: Fragment) -> int:
-        """Copies the runs of another store's fragment that this one lacks, with their search logs; returns how many.
+    def adopt(self, source: Store, f: Fragment, seeds: set[int]) -> int:
+        """Copies runs of another store's fragment that this one lacks, with their search logs; returns how many.
 
         Raises StoreError if the fragment or a log is damaged.
         """
         with self._writing():
             present = {seed for own in self._fragments_of(f.setup) for seed in own.seeds}
-            if not (fresh := [run for run in f.runs if run.seed not in present]):
+            if not (fresh := [run for run in f.runs if run.seed in seeds - present]):
                 return 0
             if not self._columns.issuperset(f.setup.metrics):
                 self._mend_header(f.setup.metrics)
@@ -200,7 +200,7 @@ class Store:
                 if run.log:
                     log = fragment.log_bytes(source._search(f.setup, run.seed), run.log)
                     disk.write(self._search(f.setup, run.seed), log)
-            fragment.write_without(f, present, self.folder)
+            fragment.write_without(f, {*f.seeds} - {run.seed for run in fresh}, self.folder)
             return len(fresh)
 
     def adopt_plans(self, source: Store) -> None:

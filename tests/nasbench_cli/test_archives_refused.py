@@ -77,6 +77,10 @@ FORGERIES: dict[str, Change] = {
     "endless": lambda facts: facts["setups"][0]["runs"][0].update(rows=10**13),
     "endless together": lambda facts: [run.update(rows=10**6) for s in facts["setups"] for run in s["runs"]],
     "reason": lambda facts: facts["setups"][0]["runs"][0].update(failure=7),
+    "missing": lambda facts: facts.update(missing=[[facts["setups"][0]["setup"], ["x"]]]),
+    "missing before 0": lambda facts: facts.update(missing=[[facts["setups"][0]["setup"], [-1]]]),
+    "missing twice": lambda facts: facts.update(missing=[[facts["setups"][0]["setup"], [70, 70]]]),
+    "shards": lambda facts: facts.update(shards=[[1, 2, "a" * 16, 9], [2, 2, "a" * 16, 7]]),
     "versions": lambda facts: [s["setup"].update(method_version=n) for n, s in enumerate(facts["setups"])],
 }
 

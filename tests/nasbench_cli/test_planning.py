@@ -121,6 +121,28 @@ def test_three_of_four_shards_are_never_taken_for_the_whole(
     assert "missing" not in nasbench("status", stores[0], tmp_path / "whole").err  # the whole has all of them
 
 
+def test_what_a_damaged_part_has_lost_is_said(nasbench: Callable[..., Printed], suite: Path, tmp_path: Path) -> None:
+    parts = [tmp_path / "part-1", tmp_path / "part 2"]
+    for i, store in enumerate(parts, 1):
+        assert nasbench("run", "--suite", suite, "--shard", f"{i}/2", "--store", store).code == 0
+    file = next(parts[1].glob("random.*.parquet"))
+    file.write_bytes(b"x" + file.read_bytes()[1:])
+    packed = nasbench("archive", "make", *parts, "--out", tmp_path / "both.zip")
+    assert packed.code == 0
+    assert f"{file} is set aside" in packed.err
+    assert f"runs of {parts[0]} '{parts[1]}' in " in packed.out
+    assert f"`nasbench status {parts[0]} '{parts[1]}'` says which" in packed.err
+    nasbench("run", "--suite", suite, "--shard", "2/2", "--store", parts[1])
+    file = next(parts[1].glob("random.*.parquet"))
+    file.write_bytes(b"x" + file.read_bytes()[1:])
+    merged = nasbench("merge", *parts, "--store", tmp_path / "merged")
+    assert merged.code == 1
+    assert f"not all of {parts[1]} is copied: the notices say why" in merged.err
+    Store.create(tmp_path / "empty")
+    empty = nasbench("merge", tmp_path / "empty", "--store", tmp_path / "none")
+    assert (empty.code, empty.out) == (0, f"0 runs copied; {tmp_path / 'none'} has 0 runs\n")
+
+
 def test_the_array_of_the_page_is_the_whole_suite(suite: Path, tmp_path: Path) -> None:
     """A scheduler runs the file once for each task, with the number of the task and their count."""
     page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()

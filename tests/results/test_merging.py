@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.store import content_hash, disk
 from nasbench.results.store.merging import merge
 from nasbench.results.store.plans import PlanShard, digest_of
-from nasbench.results.store.status import absent
+from nasbench.results.store.status import absent, shards
 from tests.results.conftest import FACTS, make_run, make_setup
 
 LOG = (Logged(1, "loss", 0.5),)
@@ -60,6 +61,53 @@ def test_two_results_of_a_run_are_refused_before_anything_is_written(tmp_path: P
     with pytest.raises(StoreError, match="different results"):
         merge([other], tmp_path / "all")
     assert len(Store.open(tmp_path / "all").runs()[make_setup("x").id]) == 2
+
+
+def test_a_sound_run_counts_and_not_one_that_failed_elsewhere(tmp_path: Path) -> None:
+    setup, log = make_setup("x"), {"log": LOG}
+    failed = replace(make_run(0, [3.0, math.nan]), **log, failure="killed")
+    for name, run in (("failed", failed), ("sound", replace(make_run(0, [3.0, 2.0]), **log))):
+        Store.create(tmp_path / name).commit(setup, [run], FACTS)
+    failed_store, sound = Store.open(tmp_path / "failed"), Store.open(tmp_path / "sound")
+    merge([failed_store], tmp_path / "later")
+    for number, (sources, folder) in enumerate(
+        [([failed_store, sound], "one"), ([sound, failed_store], "two"), ([sound], "later")]
+    ):
+        together, added = merge(sources, tmp_path / folder)
+        assert added == 1, number
+        assert content_hash(together) == content_hash(sound), number
+    assert len(list((tmp_path / "later" / "_aside").glob("*.parquet"))) == 2  # the failed run with its log
+    other = Store.create(tmp_path / "other")
+    other.commit(setup, [replace(make_run(0, [4.0, math.nan]), failure="killed")], FACTS)
+    with pytest.raises(StoreError, match="different results"):
+        merge([failed_store, other], tmp_path / "all")
+
+
+def test_shards_of_a_plan_that_a_later_one_replaces_are_not_missing(tmp_path: Path) -> None:
+    """More seeds, or another version of a method: the same command was given again."""
+    x, y = make_setup("x"), make_setup("y")
+    store = Store.create(tmp_path / "s")
+    store.save_plan("c", [(x, [0]), (y, [0])], {}, PlanShard(1, 2, "a" * 16, 4))
+    store.save_plan("c", [(x, [0, 2]), (y, [1])], {}, PlanShard(1, 2, "b" * 16, 6))
+    assert absent([store]) == ["shard 2 of 2 is missing (3 runs)"]
+    assert shards(store) == [PlanShard(1, 2, "b" * 16, 6)]
+    raised = replace(x, method_version=x.method_version + 1), replace(y, method_version=y.method_version + 1)
+    store.save_plan("c", [(raised[0], [0, 2]), (raised[1], [1])], {}, PlanShard(1, 2, "c" * 16, 6))
+    assert shards(store) == [PlanShard(1, 2, "c" * 16, 6)]
+    store.save_plan("d", [(x, [0, 1, 2])], {})  # another plan: it has not all setups
+    store.save_plan("e", [(x, [0]), (y, [0])], {})  # nor has one of fewer runs all seeds
+    assert absent([store]) == ["shard 2 of 2 is missing (3 runs)"]
+    store.save_plan("f", [(x, [0, 1, 2]), (y, [0, 1, 2])], {})
+    assert absent([store]) == []
+
+
+def test_shards_without_runs_stand_side_by_side(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "s")
+    for number in (2, 3, 3):
+        store.save_plan("c", [], {}, PlanShard(number, 3, "a" * 16, 1))
+    assert shards(store) == [PlanShard(number, 3, "a" * 16, 1) for number in (2, 3)]
+    assert absent([store]) == ["shard 1 of 3 is missing (1 run)"]
+    assert len(list((store.folder / "_plans").iterdir())) == 2
 
 
 def test_a_damaged_log_of_a_store_is_not_copied(tmp_path: Path) -> None:
