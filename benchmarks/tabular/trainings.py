@@ -55,9 +55,10 @@ def follows(column: Column, epochs: Array) -> bool:
 
 
 def following(choices: Sequence[Column], numbered: Sequence[Column], export: Export) -> set[str]:
-    """The names of columns that follow from the others, where these are a whole grid of two hyper-parameters or more.
+    """The names of columns of numbers that follow from the others, where these are a whole grid of two or more.
 
-    So does what is measured of a network (its number of leaves) and not chosen.
+    So does what is measured of a network (its number of leaves) and not chosen. Of two that follow from each other, it
+    is the later one; a text is never measured.
 
     Args:
         choices: the columns that may be hyper-parameters.
@@ -66,7 +67,7 @@ def following(choices: Sequence[Column], numbered: Sequence[Column], export: Exp
     if len(choices) < 3 or len(choices) ** 2 * len(choices[0].values) > _MOST_COMPARED:
         return set()
     rows, kept = _combined([*choices, *numbered]).nunique(), list(choices)
-    for column in sorted(choices, key=lambda c: -c.distinct):
+    for column in sorted((c for c in reversed(choices) if c.is_number), key=lambda c: -c.distinct):
         rest = [other for other in kept if other is not column]
         if rest and not export.is_choice(column.name) and _combined([*rest, *numbered]).nunique() == rows:
             kept = rest

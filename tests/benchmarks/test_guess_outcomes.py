@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,20 @@ def test_what_follows_from_a_whole_grid_is_asked_about(tmp_path: Path, name: str
     seeded = {"seed": [s for s in range(3) for _ in range(40)]} | seeded | {"val_acc": [i / 200 for i in range(120)]}
     seeded[name] = [3 + (7 * i * i) % 23 for i in range(120)]  # another one in each repetition
     assert "follows from the others" in guessed(tmp_path, seeded)
+
+
+def test_of_columns_that_follow_from_each_other_the_later_number_is_asked_about(tmp_path: Path) -> None:
+    def doubted(columns: dict[str, list[Any]]) -> list[str]:
+        text = guessed(tmp_path, columns | {"val_acc": ACCURACIES})
+        return [part.split('"')[1] for part in text.split("name = ")[1:] if "follows from" in part.split("[[")[0]]
+
+    half = [16 * n for n in GRID["min_samples_leaf"]]
+    assert doubted(GRID | {"batch_width": half}) == ["batch_width"]
+    assert doubted({"batch_width": half} | GRID) == ["min_samples_leaf"]
+    texts = {"optimizer": ["adam", "sgd"] * 20, "momentum": [0.0, 0.9] * 20}
+    others = {name: values for name, values in GRID.items() if len(set(values)) > 2}
+    assert doubted(others | texts) == ["momentum"]
+    assert doubted(others | dict(reversed(texts.items()))) == ["momentum"]
 
 
 def test_grids_samples_and_paired_choices_are_no_doubt(tmp_path: Path) -> None:
