@@ -29,6 +29,8 @@ _REPEATS = 3
 _NAMES = ("training_time", "train_accuracy", "validation_accuracy", "test_accuracy")
 """What is measured, in the order of `Measured`."""
 
+_DISCONNECTED = "invalid spec, provided graph is disconnected."
+
 Statistics = dict[str, Any]
 """Names and values, as the benchmark's own package has them."""
 
@@ -45,7 +47,7 @@ class ModelSpec:
         ops: the operations of all vertices; the first is `input`, the last `output`.
         data_format: kept, and not used.
 
-    Raises ValueError for another shape, or an edge that does not lead to a later vertex.
+    Raises ValueError for another shape, other entries than 0 and 1, or an edge that does not lead to a later vertex.
     """
 
     def __init__(self, matrix: Any, ops: Sequence[str], data_format: str = "channels_last") -> None:
@@ -59,6 +61,8 @@ class ModelSpec:
             raise ValueError("length of ops must match matrix dimensions")
         if np.tril(self.original_matrix).any():
             raise ValueError("matrix must be upper triangular")
+        if not np.isin(self.original_matrix, (0, 1)).all():
+            raise ValueError("matrix must consist of 0 and 1")
         edges = sorted(zip(*map(np.ndarray.tolist, self.original_matrix.nonzero()), strict=True), key=lambda e: e[::-1])
         alive = sorted(on_paths(edges, shape[0] - 1)) if shape[0] else []
         self.valid_spec = len(alive) >= 2
@@ -67,11 +71,14 @@ class ModelSpec:
         self.ops = [self.original_ops[v] for v in alive] if self.valid_spec else None
 
     def hash_spec(self, canonical_ops: Sequence[str] = OPERATIONS) -> str:
-        """The benchmark's hash, equal for isomorphic cells. Raises ValueError for other canonical operations."""
+        """The benchmark's hash, equal for isomorphic cells.
+
+        Raises OutOfDomainError if no path leads from input to output, ValueError for other canonical operations.
+        """
         if tuple(canonical_ops) != OPERATIONS:
             raise ValueError(f"canonical_ops are those of the benchmark: {', '.join(OPERATIONS)}")
-        assert self.matrix is not None
-        assert self.ops is not None
+        if self.matrix is None or self.ops is None:
+            raise OutOfDomainError(_DISCONNECTED)
         names = ["input", *self.ops[1:-1], "output"]
         return hashed("".join("1" if bit else "0" for bit in self.matrix.ravel()), names)
 
@@ -116,7 +123,8 @@ class NASBench:
         if epochs not in self.valid_epochs:
             raise OutOfDomainError(f"invalid number of epochs, must be one of {self.valid_epochs}")
         fixed, computed = self.get_metrics_from_spec(model_spec)
-        chosen = computed[epochs][self._random.randint(0, _REPEATS - 1)]
+        repeats = computed[epochs]  # three, but in a part of a file
+        chosen = repeats[self._random.randint(0, len(repeats) - 1)]
         when = "halfway" if stop_halfway else "final"
         data = fixed | {name: chosen[f"{when}_{name}"] for name in _NAMES}
         self.training_time_spent += data["training_time"]
@@ -162,7 +170,7 @@ class NASBench:
 
     def _check_spec(self, model_spec: ModelSpec) -> None:
         if not model_spec.valid_spec or model_spec.ops is None or model_spec.matrix is None:
-            raise OutOfDomainError("invalid spec, provided graph is disconnected.")
+            raise OutOfDomainError(_DISCONNECTED)
         vertices, edges = len(model_spec.ops), int(np.sum(model_spec.matrix))
         if vertices > VERTICES:
             raise OutOfDomainError(f"too many vertices, got {vertices} (max vertices = {VERTICES})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import random
 from pathlib import Path
@@ -101,6 +102,9 @@ def test_dead_vertices_are_left_out_and_isomorphic_cells_are_one() -> None:
         ([[0, 1], [0, 0]], ["input"], "length of ops"),
         ([[0, 0], [1, 0]], ["input", "output"], "upper triangular"),
         ([[1, 1], [0, 0]], ["input", "output"], "upper triangular"),
+        ([[0, 2], [0, 0]], ["input", "output"], "must consist of 0 and 1"),
+        ([[0, 0.5], [0, 0]], ["input", "output"], "must consist of 0 and 1"),
+        ([[0, math.nan], [0, 0]], ["input", "output"], "must consist of 0 and 1"),
     ],
 )
 def test_what_is_no_cell_is_refused(matrix: Any, operations: list[str], said: str) -> None:
@@ -152,6 +156,11 @@ def test_queries_answer_one_of_three_trainings_and_are_counted(benchmark: api.NA
     assert benchmark.query(spec)["module_adjacency"].max() == 1
 
 
+def test_a_cell_with_one_training_has_that_one(tmp_path: Path) -> None:
+    few = api.NASBench(written(tmp_path / "one.tfrecord", CELLS[:2], runs=1))
+    assert {few.query(spec_of(CELLS[1]))["validation_accuracy"] for _ in range(9)} == {numbers(1, 108, 0)[0]}
+
+
 def test_what_is_not_in_the_benchmark_is_out_of_its_domain(benchmark: api.NASBench) -> None:
     with pytest.raises(api.OutOfDomainError, match=r"invalid number of epochs, must be one of \{.*108"):
         benchmark.query(spec_of(CELLS[0]), epochs=12)
@@ -171,6 +180,8 @@ def test_what_is_not_in_the_benchmark_is_out_of_its_domain(benchmark: api.NASBen
         assert not benchmark.is_valid(spec)
         with pytest.raises(api.OutOfDomainError, match=said):
             benchmark.query(spec)
+    with pytest.raises(api.OutOfDomainError, match="disconnected"):
+        cases["disconnected"].hash_spec()
     rng = random.Random(2)
     other = next(cell for cell in iter(lambda: any_cell(rng), None) if benchmark.is_valid(spec_of(cell)))
     with pytest.raises(api.OutOfDomainError, match="no training of the cell"):

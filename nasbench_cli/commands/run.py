@@ -115,7 +115,7 @@ def run(
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
         is_incomplete = compute(session, where, folder, suite is not None, keep_going)
     if as_json:
-        say(json.dumps(_facts(session, folder), indent=1))
+        say(json.dumps(_facts(session, folder) | {"shard": shard}, indent=1))
     return SOME_FAILED if is_incomplete else DONE
 
 

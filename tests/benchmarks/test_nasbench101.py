@@ -196,9 +196,9 @@ def numbers(cell: int, epochs: int, run: int) -> tuple[float, float, float, int]
     return valid, valid - 0.01, 10.0 * epochs + cell + run / 8, 1_000_000 + 1000 * cell
 
 
-def written(path: Path, cells: list[Point], epochs: tuple[int, ...] = (4, 108)) -> Path:
+def written(path: Path, cells: list[Point], epochs: tuple[int, ...] = (4, 108), runs: int = 3) -> Path:
     content = b""
-    for run, e, (i, cell) in itertools.product(range(3), epochs, enumerate(cells)):
+    for run, e, (i, cell) in itertools.product(range(runs), epochs, enumerate(cells)):
         matrix, names = matrix_of(cell)
         message = base64.b64encode(plain_message(*numbers(i, e, run))).decode()
         content += framed(json.dumps([hashed(matrix, names), e, matrix, ",".join(names), message]).encode())

@@ -64,9 +64,12 @@ def test_a_run_states_what_it_did(nasbench: Callable[..., Printed], tmp_path: Pa
         "failures": [],
         "left_out": [],
         "notices": [],
+        "shard": None,
     }
     assert "2 runs computed" in done.err
     assert json.loads(nasbench(*words, "--seeds", "3").out)["cached"] == 2
+    part = json.loads(nasbench(*words, "--seeds", "3", "--shard", "2/2").out)
+    assert (part["shard"], part["runs"], part["cached"]) == ("2/2", 1, 1)
 
 
 def test_failed_runs_are_stated(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
