@@ -9,5 +9,6 @@ LIBRARIES = {
     "ax-nei": "ax",
     "ax-nehvi": "ax",
     "smac": "smac",
+    "catcma": "cmaes",
 }
 """Method → the module that it needs."""

@@ -69,7 +69,7 @@ def searched(method: Method, n: int) -> list[tuple[int, ...]]:
 
 
 EVALUATIONS = [
-    ("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 12), ("smac", 20),
+    ("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 12), ("smac", 20), ("catcma", 80),
     ("optuna", 60), ("optuna:population=8,sampler=nsga3", 80),
 ]  # fmt: skip
 
@@ -84,7 +84,9 @@ def test_peers_know_constraints_pending_and_failed_evaluations_and_repeat(name: 
         assert share > 0.5  # chance: 4 of 8
 
 
-@pytest.mark.parametrize("name", ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp", "optuna:sampler=qmc", "smac"])
+@pytest.mark.parametrize(
+    "name", ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp", "optuna:sampler=qmc", "smac", "catcma"]
+)
 def test_peers_search_floats_and_conditions(name: str) -> None:
     method = built(name, Problem(SPACE, (Metric("loss", ""),)))
     for i in range(14):
