@@ -19,7 +19,9 @@ from nasbench.benchmarks.tabular.table import Array
 
 FEW = 20
 """Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
-_NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)(0|[1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
+_NUMBERED = re.compile(
+    r"(?<=[_\-@. ])(?<![*^]-)((?:ep|epochs?|steps?)?)(0|[1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])"
+)
 _EPOCHS = re.compile(r"\d*(?:ep|epochs?|(?:time)?steps?|iter(?:s|ations?)?)\d*")
 _CUT = re.compile(
     r"(ndcg|recall|precision|hits?|map|mrr|gap|top|bleu|rouge|cifar)[\W_]*(?:at[\W_]*)?[\d,.:]+$|\d[.:]\d+$",

@@ -47,27 +47,38 @@ _QUALIFIERS = re.compile(
     r"|absolute|log|cross|logistic|categorical|binary|sparse|hinge|huber|classification|regression|prediction|model|word"
     r"|character|bits?|area|under|curve|roc|pr|ovr|ovo|top\d*|rates?|r|wall|clock|cpu|gpu|elapsed|per|steps?|ms|s|h|m|f|u"
     r"|variance|episodes?|ep|rew|inference|forward|batch|image|sample|iteration|it|search|run|trial|device"
-    "|sens|spec|classif|regr|rollout|learners"
+    "|sens|spec|coef|coefficient|classif|regr|rollout|learners"
 )
 """Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""
 _ELSEWHERE = re.compile("rewards?|gap|ce|fid|profits?|utility|hits?")
 """Words that say more or less in most files, and something else in some: NNI writes any result as `reward`."""
-_QUALITY = re.compile("scores?|fitness")
+_SCORES = re.compile("scores?")
+_QUALITY = re.compile(f"{_SCORES.pattern}|fitness")
 """Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 _FORMULA = re.compile(
-    r"[=(\[]\W*(?:1|one|100)(?:\.0*)?[\s_]*(?:[-−–]|minus)|(?:^|[\W_])(?:1|one)[\s_]*(?:/|over[\s_])"
-    r"|[-−–]\s*2[\s_*·]*log|[↓↑]",
+    r"[=(\[]\W*(?:1|one|100)(?:\.0*)?[\s_]*(?:-|minus)|(?:^|[\W_])(?:(?:1|100)(?:\.0*)?[\s_]*/|one[\s_]*(?:/|over[\s_]))"
+    r"|(?:^|(?<!top)(?<!rouge)(?<!bleu)[./:,\s_])(?:1|100)(?:\.0*)?\s*%?\s*-|%\s*-|-\s*2[\s_*·]*log|[↓↑^*×]"
+    r"|(?<![\s-])[^\w\s)\]}>'\"%-]-(?=[^\W\d_])|_-(?=[^\W\d_])",
     re.IGNORECASE,
 )
-"""Signs of a formula within a name, or of a direction: `accuracy (1-err)`, `1/auc`, `-2 log likelihood`, `score ↓`."""
-_COMPLEMENT = re.compile(
-    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|mean|avg)[\W_]+)*(?:1(?:\.0*)?|one|100)[\s_-]*(?:[-−–]|minus[\s_-])[\s_]*",
-    re.IGNORECASE,
+"""Signs of a formula within a name, or of a direction: `accuracy (1-err)`, `1/auc`, `rmse^-1`, `-2 log likelihood`,
+`100% - accuracy`, `model/-loss`, `score ↓`."""
+_BEFORE = (
+    r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|eval|cv|oof|metrics?|objective|value|mean|avg|average|median"
+    r"|max|min|best|final|last|total|macro|micro|weighted|balanced)[\W_]+)*"
 )
+_COMPLEMENT = re.compile(rf"{_BEFORE}(?:1(?:\.0*)?|one|100(?:\.0*)?)\s*%?[\s_-]*(?:-|minus[\s_-])[\s_]*", re.IGNORECASE)
 _LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)
 _PER = re.compile(r"[\W_]per[\W_]|/(?=s(?:ecs?|econds?)?$)", re.IGNORECASE)
 _RATE = re.compile(rf"(?:{_PER.pattern})[\W_]*(?:s|secs?|seconds?|minutes?|hours?)(?:$|[\W_])", re.IGNORECASE)
-_MINUS = re.compile(r"\W*[-−–]\s*[^\W\d_]")
+_MINUS = re.compile(rf"\W*-\s*(?=[^\W\d_])|{_BEFORE}(?<=[\W_])(?<!-)-(?=[^\W\d_])", re.IGNORECASE)
+_THINGS = re.compile(
+    r"(?:img|image|sample|example|instance|record|row|item|frame|clip|video|token|word|char(?:acter)?|sentence|sequence|doc(?:ument)?"
+    r"|step|it|iter(?:ation)?|batch(?:e)?|update|epoch|episode|trial|eval(?:uation)?|inference|prediction|query|querie|request|graph"
+    r"|node|edge|point|pixel|patch(?:e)?|transaction|event|op(?:eration)?|flop|(?:[kmgt]i?)?b(?:yte)?)s?|throughput|fps|processed|speed"
+)
+"""What a machine works off: more of it in a second is better; of false alarms, collisions or dollars it is not."""
 
 
 def words_of(name: str) -> list[list[str]]:
@@ -89,15 +100,16 @@ def sense_of(name: str) -> Sense | None:
     An error is to be minimised and an accuracy to be maximised; a word or a sign that negates one, as in `neg_mse`,
     `-loss`, `1-accuracy` and `accuracy_drop`, reverses that. A bare score says neither.
     """
-    plain = _LIKELIHOOD.sub("nll", name)
-    complement = _COMPLEMENT.match(plain)
-    if matches(plain, _TURNED) or (_FORMULA.search(plain) and not complement):
+    plain = _LIKELIHOOD.sub("nll", name.translate(_DASHES))
+    turned = _reversal(plain)
+    rest = plain[turned.end() :] if turned else plain
+    if matches(plain, _TURNED) or _FORMULA.search(rest):
         return None
-    words = counted(plain[complement.end() :] if complement else plain)
+    words = counted(rest)
     fees, lower, higher = (_places(words, kind) for kind in (_FEES, _LOWER, _HIGHER))
     named = fees or lower or higher
     if not named:
-        return "maximise" if is_rate(name) else None
+        return "maximise" if _is_throughput(name) and not turned else None
     is_quality = all(map(_QUALITY.fullmatch, (words[place][0] for place in higher)))
     if (fees and not is_quality) or (not fees and not lower and is_quality):
         return None  # `time/fps` says both
@@ -105,7 +117,7 @@ def sense_of(name: str) -> Sense | None:
     before = [place for place in lessened if place < named[0] and words[place + 1][0] not in ("in", "of")]
     if before or any(place > named[0] for place in negations):
         return None  # `recall_negative`, `loss_neg`: of the negative examples, or of the other sign?
-    reversals = len(negations) + len(lessened) + bool(complement or _MINUS.match(plain))
+    reversals = len(negations) + len(lessened) + bool(turned)
     is_more = (not fees and not lower) != (reversals % 2 == 1)
     return "maximise" if is_more else "minimise"
 
@@ -115,7 +127,7 @@ def strange_words(name: str) -> str:
 
     A word that rises or lessens may change what one that falls says: `Profit/Loss`, `error_reduction`.
     """
-    if is_rate(name):
+    if _is_throughput(name):
         return ""
     words = words_of(_LIKELIHOOD.sub("nll", name))
 
@@ -127,7 +139,7 @@ def strange_words(name: str) -> str:
         return ", ".join(whole for whole, *pieces in words if not (is_known(whole) or all(map(is_known, pieces))))
 
     says_less = _places(words, _LOWER) or _places(words, _FEES)
-    return beside(_HIGHER, _LESSENED) or (beside(_QUALITY) if says_less else "")
+    return beside(_HIGHER, _LESSENED) or (beside(_SCORES) if says_less else "")
 
 
 def rises(name: str) -> bool:
@@ -163,7 +175,17 @@ def counted(name: str) -> list[list[str]]:
 
 def is_reversed(name: str) -> bool:
     """Whether a name says that a quantity is negated, taken from its highest value, or lessened."""
-    return bool(_COMPLEMENT.match(name) or _MINUS.match(name) or matches(name, _NEGATED) or matches(name, _LESSENED))
+    return bool(_reversal(name.translate(_DASHES)) or matches(name, _NEGATED) or matches(name, _LESSENED))
+
+
+def _reversal(name: str) -> re.Match[str] | None:
+    """The beginning of a name that takes what follows from its highest value, or negates it: `1-`, `eval/-`."""
+    return _COMPLEMENT.match(name) or _MINUS.match(name)
+
+
+def _is_throughput(name: str) -> bool:
+    words = counted(name)
+    return is_rate(name) and bool(words) and any(map(_THINGS.fullmatch, words[-1]))
 
 
 def sign_doubt(name: str, values: Array) -> str:
@@ -175,8 +197,9 @@ def sign_doubt(name: str, values: Array) -> str:
     known = values[np.isfinite(values)]
     if not len(known) or not matches(name, _UNSIGNED) or matches(name, _LESSENED):
         return ""
-    is_negated = matches(_LIKELIHOOD.sub("nll", name), _NEGATED) or bool(_MINUS.match(name))
-    if _COMPLEMENT.match(name):
+    plain = name.translate(_DASHES)
+    is_negated = matches(_LIKELIHOOD.sub("nll", plain), _NEGATED) or bool(_MINUS.match(plain))
+    if _COMPLEMENT.match(plain):
         is_negated = False
     if is_negated and known.max() > 0:
         return "its name says that it is negated, and some of its values are positive"

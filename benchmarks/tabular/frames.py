@@ -31,6 +31,8 @@ LONGEST_NAME = 1_000
 """Largest number of letters of a column's name."""
 MOST_COLUMNS = 10_000
 """Largest number of columns of a user's table: the header alone of a million takes gigabytes."""
+_MOST_GROUPS = 100  # of a pattern: the time that it takes grows with them
+_TABLES = 512  # batches that are put together at once
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
 """A text in quotation marks may have several lines, wherever the reader divides the file."""
@@ -167,6 +169,8 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     """
     for column, purpose in wanted.items():
         check_column(data, column, purpose, header)
+        if header.count(column) > 1:
+            raise UsageError(f"{data} has two columns called {column}: rename one")
     try:
         if data.suffix == ".parquet":
             table = _parquet(data, list(wanted))
@@ -187,10 +191,11 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
     _refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
-    twice = [name for name in wanted if header.count(name) > 1]
-    if twice:
-        raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    for place, column in enumerate(table.schema):
+        if pa.types.is_null(column.type):  # pandas would hold a Python object for each row
+            table = table.set_column(place, column.name, pa.nulls(table.num_rows, pa.float32()))
+    # Each column is given back as soon as pandas has it.
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True, self_destruct=True)
     return frame
 
 
@@ -205,16 +210,19 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
         raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, no numbers or texts: leave it out")
     _refuse_size(data, 8 * rows * len(kinds))
     _refuse_cells(data, rows, len(kinds))
-    size, tables = 0, []
+    size, tables, whole = 0, list[pa.Table](), list[pa.Table]()
     with pq.ParquetFile(data) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):
             part = pa.Table.from_batches([batch])
             for name, kind in kinds.items():
-                part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
+                if part[name].type != kind:
+                    part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
             size += part.nbytes
             _refuse_size(data, size, most=MOST_BYTES // 2)  # with what they take on the way it is a whole one
             tables.append(part)
-        return pa.concat_tables(tables).combine_chunks() if tables else file.read(columns=wanted)
+            if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
+                whole, tables = [*whole, pa.concat_tables(tables).combine_chunks()], []
+        return pa.concat_tables([*whole, *tables]) if whole or tables else file.read(columns=wanted)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -273,6 +281,8 @@ def groups_of(column: str, pattern: object) -> list[str]:
     groups = [made.field(number).name for number in range(made.num_fields)]
     if not groups:
         raise UsageError(f"the pattern that extracts from {column} has no named group, as in (?P<operation>[a-z]+)")
+    if len(groups) > _MOST_GROUPS:
+        raise UsageError(f"the pattern that extracts from {column} has more than {_MOST_GROUPS} groups, the limit")
     if len(set(groups)) < len(groups):
         raise UsageError(f"the pattern that extracts from {column} has two groups of one name: rename one")
     return groups

@@ -327,7 +327,8 @@ def _direction(column: Column, why: str, values: Array, is_objective: bool) -> l
             return [("direction", "minimise", said(remark))]
         return [("", None, said(remark))] if strange else []
     if is_objective:
-        doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"
+        of_scale = f", or complement_of = {scale}" if scale else ""
+        doubt = f"{why}: maximise{of_scale}" if why else "its name does not say: minimise or maximise"
         return [("direction", "?", f"? {doubt}; import waits for it")]
     is_open = column.meaning in (None, "score", "seconds", "resource")
     return [("# direction", "maximise", "? if more is better, which its name does not say")] if is_open else []

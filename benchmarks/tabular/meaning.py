@@ -41,6 +41,10 @@ _KNOBS = re.compile(
     "|tau|eps|epsilon|sigma|nu|rho|c|l1|l2"
 )
 """Last words of names that say that a person chooses: of `time_limit`, `cost_complexity`, `loss_weight`."""
+_COEFFICIENTS = re.compile("dice|jaccard|overlap|corr|correlation|pearson|spearman|kendall|matthews|silhouette|gini")
+"""Words before `coef` that say what is measured: `val_dice_coef`."""
+_NORMS = re.compile(r"(?:.*[\W_])?grad(?:ient)?s?_?norm", re.IGNORECASE)
+"""Names of what a training is observed by, unless they say a limit: `grad_norm`, and not `max_grad_norm`."""
 _SHARES = re.compile("size|ratio|share|portion|fold|folds")
 """Last words that say so after the name of a split: of `test_size`."""
 _TRAILING = re.compile(
@@ -86,6 +90,10 @@ def meaning_of(name: str) -> Meaning | None:
     while len(words) > 1 and _TRAILING.fullmatch(words[-1]) and not _KNOBS.fullmatch(words[-1]):
         words.pop()
     last = words[-1] if words else ""
+    if re.fullmatch(r"coef\w*", last) and matches(name, _COEFFICIENTS):
+        return "score"
+    if _NORMS.fullmatch(name) and not matches(name, re.compile("max|maximum|clip|limit|target")):
+        return None
     if _KNOBS.fullmatch(last) or (_SHARES.fullmatch(last) and split_of(name)):
         return "choice"
     if matches(name, re.compile("(?:un)?explained")):

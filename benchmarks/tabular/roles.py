@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.tabular.column import FEW, Column
-from nasbench.benchmarks.tabular.direction import is_score
+from nasbench.benchmarks.tabular.direction import is_score, matches
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, may_count_epochs, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
@@ -28,6 +28,7 @@ _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|conv
 """Values of a column of outcomes for a training that ended as usual."""
 _FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
 _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
+_OF_A_MODEL = re.compile("depth|leaf|leaves|nodes?|n?features?|coef\\w*|nonzero|trees|n?estimators|rounds|splits")
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
 _REASONS = {
     "identity": "names a row or a configuration",
@@ -170,20 +171,30 @@ def _with_fractions(column: Column) -> Column:
 
 
 def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) -> bool:
-    """Whether a column that its name leaves out, or takes for a resource, may be chosen.
+    """Whether a column that its name leaves out, or takes for a measurement, may be chosen.
 
-    It holds numbers and stands before the first score, as a replay `memory` does.
+    It holds numbers and stands before the first score, as a replay `memory` does, or all that is chosen stands behind
+    that score. A score or a size has few values where it is chosen: EEGNet's `F1`, the `size` of a layer.
     """
-    if column.meaning not in ("identity", "rank", "spread", "resource") or export.knows(column.name):
+    if column.meaning in ("score", "size"):
+        if not column.has_few or split_of(column.name):
+            return False
+    elif column.meaning not in ("identity", "rank", "spread", "resource"):
+        return False
+    if export.knows(column.name):
         return False
     if not column.is_number or column.distinct < 2:
         return False
     if column.meaning == "identity" and (is_label(column.name) or column.distinct == len(column.values)):
         return False
-    if column.meaning == "resource" and export.is_prefixed:
+    if column.meaning in MEASURED and export.is_prefixed:
         return False
-    first = next((place for place, other in enumerate(columns) if other.meaning == "score"), len(columns))
-    return any(column is other for other in columns[:first])
+    scores = [place for place, other in enumerate(columns) if other.meaning == "score" and other is not column]
+    first = next((place for place in scores if not columns[place].has_few or split_of(columns[place].name)), None)
+    if first is None:
+        return column.meaning not in ("score", "size")
+    is_behind = not any(other.meaning == "choice" for other in columns[:first])
+    return any(column is other for other in columns[:first]) or (is_behind and column.meaning in ("rank", "spread"))
 
 
 def _text_for_numbers(column: Column) -> str:
@@ -272,7 +283,7 @@ def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export:
             roles.metrics.append(replace(column, doubt=doubt))
         elif why:
             roles.left_out.append((column.name, why))
-        elif (is_unknown and (some_lead or column.is_number)) or (is_behind and _has_many_numbers(column)):
+        elif (is_unknown and (some_lead or column.is_number)) or (is_behind and _may_be_measured(column, some_lead)):
             roles.choices.append(replace(column, doubt="it stands behind a measurement: or is it one?"))
         else:
             roles.choices.append(column)
@@ -286,8 +297,9 @@ def _asked_for_epochs(column: Column, roles: Roles, export: Export) -> Column:
     return replace(column, doubt=_COUNTS_EPOCHS) if counts_epochs(column, others) else column
 
 
-def _has_many_numbers(column: Column) -> bool:
-    return column.is_number and column.distinct > FEW
+def _may_be_measured(column: Column, some_lead: bool) -> bool:
+    """Whether numbers behind a score are many, or such as a trained model has: its depth, its leaves."""
+    return column.is_number and (column.distinct > FEW or (some_lead and matches(column.name, _OF_A_MODEL)))
 
 
 def _unfit(column: Column) -> str:

@@ -50,6 +50,13 @@ def opened(path: Path) -> BufferedReader:
     return file
 
 
+def integer(text: str) -> int:
+    """An integer of JSON (`parse_int`). Raises ValueError for one of more than 64 bits, which floats cannot hold."""
+    if len(text) > 20:
+        raise ValueError(f"an integer of {len(text)} digits")
+    return int(text)
+
+
 def check_regular(path: Path) -> None:
     """Raises UsageError for a pipe or a device, before a library opens it."""
     if path.exists() and not (path.is_file() or path.is_dir()):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import listed
-from nasbench.base.textfile import content_of, parse_json
+from nasbench.base.textfile import content_of, integer, parse_json
 from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from nasbench.cli.outside.rows import Asked, Shape
 
@@ -82,7 +82,7 @@ def _numbered(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                yield number, json.loads(line, parse_int=integer)
             except (ValueError, RecursionError):
                 raise UsageError(f"{path} is damaged or cut off: line {number} is no JSON") from None
 

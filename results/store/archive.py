@@ -30,6 +30,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nasbench.base.errors import StoreError
+from nasbench.base.metrics import Scale
+from nasbench.base.textfile import integer
 from nasbench.results.store import disk, plans
 from nasbench.results.store.decoding import decoded
 from nasbench.results.store.fragment import Fragment, RunRecord, checked, of_another_schema
@@ -41,7 +43,10 @@ OF_LEVELS = ("level", "spent")
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOST_FACTS, _MOST_BYTES = 24 << 20, 64 << 20  # of the facts and of other members; those of the project's have 6 MiB
 _MOST_ROWS = 1 << 24  # of all runs, each counted as long as the longest of its protocol; the project's have 4,352,000
-_CONTROL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01][0-9a-f]|u007f|u00[89][0-9a-f])")  # in JSON
+_CONTROL = re.compile(
+    r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01][0-9a-f]|u007f|u00[89][0-9a-f]|u20(?:0[ef]|2[89a-e]|6[6-9]))"
+)
+"""In JSON: a line's end, a control code, or a mark that turns the direction of what follows."""
 
 _DAMAGE = (
     OSError,
@@ -94,7 +99,7 @@ class Archive(Store):
             with zipfile.ZipFile(io.BytesIO(_packed(path))) as file:
                 if any(member.compress_type not in _COMPRESSIONS for member in file.infolist()):
                     raise ValueError("a compression that archives do not have")
-                facts = json.loads(_unpacked(path, file, FACTS))
+                facts = json.loads(_unpacked(path, file, FACTS), parse_int=integer)
                 if type(facts["schema"]) is not int:
                     raise ValueError(f"schema: no whole number, {facts['schema']!r}")
                 if facts["schema"] != SCHEMA_VERSION:
@@ -106,7 +111,7 @@ class Archive(Store):
             """The hash of the contents of the store that it was made of."""
             if not re.fullmatch("[0-9a-f]{64}", self.contents):
                 raise ValueError(f"contents: no SHA-256, {self.contents!r}")
-            if has_control_characters([facts["display"], *(setup["setup"] for setup in facts["setups"])]):
+            if has_control_characters([facts["display"], *((f["setup"], f["provenance"]) for f in facts["setups"])]):
                 raise ValueError("a name with a control character")  # it would reach the terminal
             self._display = _display(facts["display"])
             self._missing = [(_setup(setup), _seeds(seeds)) for setup, seeds in facts["missing"]]
@@ -227,12 +232,12 @@ class Archive(Store):
 
 
 def _setup(facts: dict[str, Any]) -> Setup:
-    """A setup. Raises TypeError if a field is of another type than setups have."""
+    """A setup. Raises TypeError if a field is of another type than setups have, ValueError for an unknown metric."""
     setup = Setup.from_json(facts)
-    for owner in (setup, setup.setting):
-        for name, kinds in _FIELDS[type(owner)].items():
-            if not isinstance(getattr(owner, name), kinds):
-                raise TypeError(f"{name}: {getattr(owner, name)!r}")
+    if wrong := next((name for name, hint in _FIELDS.items() if not _fits(getattr(setup, name), hint)), ""):
+        raise TypeError(f"{wrong} of a setup is of another type")
+    if strange := {*setup.objectives, *setup.setting.test_metrics} - {*setup.metrics}:
+        raise ValueError(f"no metric of its runs: {', '.join(sorted(strange))}")
     return setup
 
 
@@ -251,13 +256,20 @@ def _shards(facts: list[Any]) -> list[plans.PlanShard]:
     return shards
 
 
-def _kinds(hint: Any) -> tuple[type, ...]:
-    """The classes of the values of an annotation; JSON writes some floats as integers."""
-    kinds = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
-    return (*kinds, int) if float in kinds else kinds
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value is of an annotated type, and its parts of theirs; JSON writes some floats as integers."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if isinstance(hint, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is tuple and isinstance(value, tuple):
+        kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
+        return len(kinds) == len(value) and all(map(_fits, value, kinds))
+    if hint in (Setting, Scale):
+        return all(_fits(getattr(value, name), kind) for name, kind in get_type_hints(hint).items())
+    return type(value) in ((float, int) if hint is float else (hint,))
 
 
-_FIELDS = {owner: {name: _kinds(hint) for name, hint in get_type_hints(owner).items()} for owner in (Setup, Setting)}
+_FIELDS = get_type_hints(Setup)
 
 
 def _record(facts: dict[str, Any]) -> RunRecord:
@@ -265,7 +277,7 @@ def _record(facts: dict[str, Any]) -> RunRecord:
     run = RunRecord(**facts)
     counts = (run.seed, run.rows, run.failed_evaluations, run.refused)
     texts = (run.failure, run.first_reason, run.began, run.ended, run.log)
-    if not all(type(n) is int and n >= 0 for n in counts):
+    if not all(type(n) is int and 0 <= n < 1 << 63 for n in counts):
         raise ValueError(f"a run with the seed {run.seed!r} and {run.rows!r} rows")
     if not all(isinstance(text, str) for text in texts):
         raise TypeError(f"the run with the seed {run.seed} says something else than text")

@@ -137,8 +137,12 @@ class Fragment:
 
 def checked(provenance: object) -> dict[str, Any]:
     """A provenance as reports read it. Raises ValueError for anything else."""
-    if not (isinstance(provenance, dict) and isinstance(provenance.get("versions"), dict) and "commit" in provenance):
-        raise ValueError("a provenance without versions and commit")
+    if not isinstance(provenance, dict) or "commit" not in provenance:
+        raise ValueError("a provenance without a commit")
+    for name in ("versions", "machine"):
+        known = provenance.get(name)
+        if not isinstance(known, dict) or not all(isinstance(text, str) for text in known.values()):
+            raise ValueError(f"a provenance without {name}")
     return provenance
 
 

@@ -11,18 +11,22 @@ from nasbench.benchmarks.tabular.meaning import meaning_of
 RISING = """
     accuracy valTop1 neg_mse mean_test_neg_root_mean_squared_error negative_loss minus_error -loss -val_loss 1-error
     loss_drop error_reduction neg_log_loss neg_brier_score log_likelihood negLoss images_per_second tokens/s top-1-acc
-    100-error_rate neg_fit_time r2_score
+    100-error_rate neg_fit_time r2_score metrics.1-error eval/-loss val_top_1-acc rouge-1-f f1-score hit@1-rate
+    imgs_processed_per_sec
 """
 FALLING = """
     val_loss 1-accuracy 1_minus_acc one_minus_auc 100-top1 val_1-acc accuracy_drop drop_in_accuracy neg_accuracy
     negative_return -reward minus_auc neg_log_likelihood negative_log_likelihood_loss mean_score_time cost_per_hour
-    seconds_per_step generalization_gap accuracy_loss 1.-acc one-minus-f1 brier_score
+    seconds_per_step generalization_gap accuracy_loss 1.-acc one-minus-f1 brier_score metrics.1-accuracy final_1-auc
+    cv:1-F1(macro) eval/-return val_-elbo metrics.-episode_return 100%-accuracy 1‐accuracy 1‑accuracy －accuracy
+    val-loss log-loss cross-entropy loss--val
 """
 NEITHER = """
     value result recall_negative loss_neg drop_path_loss negative_samples score val_score davies_bouldin_score fitness
     score_to_minimize inv_auc inverse_accuracy acc_complement jaccard_distance non_error_rate error_free_rate
     lost_accuracy error_improvement time_saved accuracy_deficit 1/auc acc=1-err accuracy(1-err) -2_log_likelihood score↓
-    time/fps runtime_speedup accuracy_cost
+    time/fps runtime_speedup accuracy_cost -1*return 1.0/mse rmse^-1 mse**-1 holdout/1-acc holdout/-loss 0.5*auc
+    false_alarms_per_hour price_per_hour usd_per_hour joules_per_second eval/collisions_per_minute
 """
 
 
@@ -46,6 +50,8 @@ def test_only_a_name_of_which_every_word_is_known_is_beyond_doubt() -> None:
         "accuracy_to_loss_ratio": "to, ratio",
         "policy_gradient_loss": "policy, gradient",
         "auc_se": "se",
+        "mse_fitness": "fitness",
+        "false_alarms_per_hour": "false, alarms",
     }
     assert {name: strange_words(name) for name in doubtful} == doubtful
 

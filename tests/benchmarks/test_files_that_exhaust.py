@@ -17,7 +17,7 @@ import pytest
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.regression import data
 from nasbench.benchmarks.regression.data import read
-from nasbench.benchmarks.tabular.frames import column_names, read_columns
+from nasbench.benchmarks.tabular.frames import column_names, groups_of, read_columns
 from nasbench.benchmarks.tabular.guess import guess
 from tests import measured
 
@@ -127,3 +127,26 @@ def test_a_category_is_read_as_its_text(tmp_path: Path) -> None:
     assert frame["name"].tolist()[:2] == ["a", "b"]
     assert frame.isna().sum().tolist() == [1, 1, 1]
     assert frame.columns.tolist() == ["number", "name", "text"]
+
+
+def test_a_file_is_the_same_in_however_many_pieces_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"lr": list(range(1000)), "name": ["a", None, "b", "c"] * 250, "nothing": [None] * 1000}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    whole = read_columns(tmp_path / "t.parquet", dict.fromkeys(columns, ""), set(), list(columns))
+    monkeypatch.setattr("nasbench.benchmarks.tabular.frames._TABLES", 3)
+    again = read_columns(tmp_path / "t.parquet", dict.fromkeys(columns, ""), set(), list(columns))
+    pd.testing.assert_frame_equal(whole, again)
+    assert whole["lr"].tolist() == columns["lr"]
+    assert whole["name"].fillna("none").tolist() == ["a", "none", "b", "c"] * 250
+    assert whole["nothing"].isna().all()
+    assert whole["nothing"].dtype == np.float32
+
+
+def test_two_columns_of_one_name_and_patterns_of_many_groups_are_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_arrays([NUMBERS[:9], NUMBERS[:9]], ["lr", "lr"]), tmp_path / "t.parquet")
+    with pytest.raises(UsageError, match="has two columns called lr: rename one"):
+        guess(tmp_path / "t.parquet")
+    many = "".join(f"(?P<g{i}>a*)" for i in range(101))
+    with pytest.raises(UsageError, match="has more than 100 groups"):
+        groups_of("arch", many)
+    assert len(groups_of("arch", many.removesuffix("(?P<g100>a*)"))) == 100

@@ -123,7 +123,7 @@ def test_of_several_unknown_measurements_the_last_is_the_objective(guessed: Gues
     assert measured(guessed(frame.assign(that=[0.7, 0.1, 0.5, 0.6]))) == ["that", "this"]
 
 
-@pytest.mark.parametrize("name", ["val_dice_coef", "valid_l2", "kendall_tau", "rmse_norm", "test_c", "spearman_rho"])
+@pytest.mark.parametrize("name", ["valid_l2", "kendall_tau", "rmse_norm", "test_c", "spearman_rho"])
 def test_a_name_of_a_measure_that_ends_as_a_hyperparameters_is_in_doubt_where_its_values_are_many(
     name: str, guessed: Guessed
 ) -> None:
@@ -281,3 +281,64 @@ def test_a_specification_must_state_the_direction_of_an_error_that_is_never_posi
         read_table(tmp_path / "t.csv", spec)
     spec.write_text(text + 'direction = "minimise"\n')
     assert read_table(tmp_path / "t.csv", spec).values.min() == -4
+
+
+def doubted(text: str) -> dict[str, str]:
+    """The doubt beside each column that has one."""
+    parts = re.split(r"\n(?=\[\[|# \? \w+: )", text)
+    found = {}
+    for part in parts:
+        name = re.search(r'^# \? (\w+): |column = "(.+?)"', part) or re.search(r'name = "(.+?)"', part)
+        doubt = re.search(r"# \?.*(?:is it one|is it a measurement|is it a hyper-parameter)\?", part)
+        if name and doubt:
+            found[next(filter(None, name.groups()))] = doubt[0]
+    return found
+
+
+def test_what_is_observed_and_what_a_model_came_to_have_is_asked_about(guessed: Guessed) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch").rename(columns={"rate": "lr"})
+    frame.insert(0, "grad_norm", frame["val_loss"] ** 2)
+    assert set(doubted(guessed(frame.rename(columns={"units": "max_grad_norm"})))) == {"grad_norm"}
+    drawn = (
+        trainings()
+        .query("epoch == 5")
+        .drop(columns="epoch")
+        .rename(columns={"rate": "lr"})
+        .assign(lr=[0.11, 0.12, 0.2, 0.21, 0.35, 0.36])
+    )
+    behind = drawn.assign(tree_depth=[3, 4, 3, 4, 5, 5], n_leaves=[7, 9, 7, 9, 11, 11], nonzero_coef=[1, 2, 1, 2, 3, 3])
+    assert set(doubted(guessed(behind))) == {"tree_depth", "n_leaves", "nonzero_coef"}
+    before = behind[["tree_depth", "lr", "units", "val_loss"]]
+    assert doubted(guessed(before)) == {}
+
+
+def test_a_coefficient_by_which_people_measure_is_a_score(guessed: Guessed) -> None:
+    frame = trainings().query("epoch == 5").drop(columns="epoch").assign(val_dice_coef=[0.5, 0.5, 0.6, 0.6, 0.7, 0.7])
+    assert measured(guessed(frame)) == ["val_loss", "val_dice_coef"]
+    assert chosen(guessed(frame.rename(columns={"units": "entropy_coef"}))) == ["rate", "entropy_coef"]
+
+
+@pytest.mark.parametrize("name", ["F1", "explained_variance", "size"])
+def test_a_score_of_few_values_before_the_score_may_be_chosen(name: str, guessed: Guessed) -> None:
+    frame = pd.DataFrame(product((4, 8, 16), (0.1, 0.2), (1, 2)), columns=[name, "lr", "depth"])
+    frame = frame.assign(val_acc=[0.5 + i / 100 for i in range(12)])
+    assert "# ? 3 values, before the score: or is it a hyper-parameter?" in guessed(frame)
+    many = frame.assign(**{name: [i / 13 for i in range(12)]})
+    assert "before the score" not in guessed(many)
+    behind = frame[["lr", "depth", "val_acc", name]]
+    assert "before the score" not in guessed(behind)
+
+
+def test_a_rank_behind_the_score_may_be_chosen_where_all_that_is_chosen_stands_there(guessed: Guessed) -> None:
+    frame = pd.DataFrame(product((1, 2), (4, 8, 16), (0.1, 0.2)), columns=["depth", "lora_rank", "lr"])
+    scores = pd.DataFrame({"val_acc": [0.5 + i / 100 for i in range(12)]})
+    asked = "# ? lora_rank: a rank, which follows from a score; or is it a hyper-parameter?"
+    assert asked in guessed(pd.concat([scores, frame], axis=1))
+    assert asked not in guessed(pd.concat([frame[["depth", "lr"]], scores, frame[["lora_rank"]]], axis=1))
+
+
+@pytest.mark.parametrize("name", ["rmse^-1", "mse**-1"])
+def test_a_power_is_no_epoch(name: str, guessed: Guessed) -> None:
+    text = guessed(pd.DataFrame({"lr": [1, 2, 3, 4], name: [0.1, 0.2, 0.3, 0.4]}))
+    assert "epoch" not in text
+    assert 'direction = "?"' in text

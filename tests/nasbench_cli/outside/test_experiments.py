@@ -239,3 +239,10 @@ def test_a_run_without_the_highest_budget_of_its_benchmark_is_refused(tmp_path: 
         UsageError, match="random on quadratic, seed 2, has no evaluation at the highest budget there, 9"
     ):
         read(path)
+
+
+def test_a_line_with_an_endless_integer_is_refused(tmp_path: Path) -> None:
+    value = "9" * 4000
+    (tmp_path / "t.jsonl").write_text(f'{{"method": "a", "task": "b", "seed": 1, "step": 1, "value": {value}}}\n')
+    with pytest.raises(UsageError, match="line 1 is no JSON"):
+        runs(tmp_path / "t.jsonl")
