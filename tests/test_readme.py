@@ -321,6 +321,14 @@ def test_the_readme_is_a_front_page() -> None:
     assert text.count("![") == 1
 
 
+def test_answers_are_short_and_questions_are_questions() -> None:
+    questions = re.split(r"^### ", PAGES["docs/faq.md"], flags=re.MULTILINE)[1:]
+    assert len(questions) >= 30
+    for question, _, answer in (text.partition("\n") for text in questions):
+        assert question.endswith("?")
+        assert len(re.split(r"^## ", answer, flags=re.MULTILINE)[0].split()) <= 60, question
+
+
 def test_the_site_builds_offline(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     pytest.importorskip("mkdocstrings")
