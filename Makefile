@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 PIP := $(INSTALL) -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
-FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
+FINDINGS += reproduce-mixed reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
 FINDINGS += reproduce-one-shot reproduce-parallel reproduce-knowledge reproduce-proxies
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
@@ -91,6 +91,8 @@ reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-zo-darts: EXTRAS := live
 reproduce-multi-fidelity: SUITES := multi-fidelity brackets
+reproduce-mixed: SUITES := mixed
+reproduce-mixed: EXTRAS := peers,optuna,smac
 reproduce-fronts: SUITES := fronts
 reproduce-which-method: SUITES := quick long
 reproduce-wide: SUITES := wide sealed

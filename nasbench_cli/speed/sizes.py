@@ -13,7 +13,7 @@ class Sizes:
     """Measurements of each thing, of which the median is shown; one more before them is not counted."""
     evaluations: int = 200
     """Evaluations of a run."""
-    runs: int = 1_000
+    runs: int = 200
     """Runs through the runner and onto the disk."""
     searches: int = 3
     """Searches in which each method's suggestions are timed."""
