@@ -202,6 +202,7 @@ def test_the_toml_of_the_page_on_a_csv_is_guessed(tmp_path: Path) -> None:
     ("page", "count", "made"),
     [
         ("from-csv-to-figure", 6, "paper/fig-ranks.pdf"),
+        ("first-comparison", 4, "paper/fig-ranks.pdf"),
         ("elsewhere", 4, "report/index.html"),
         ("programs", 3, "runs/agent/0-schema.parquet"),
     ],
