@@ -71,7 +71,8 @@ def as_stores(sources: Sequence[Source], asked: Asked, command: str = "") -> Ite
             notes = import_runs(others, folder, asked, command=command)
         except UsageError as error:
             more = "--" in str(error).replace("--direction", "")
-            raise UsageError(f"{error}{'; `nasbench import runs` takes these options' * more}") from None
+            how = "; `nasbench import runs FILE --store DIR` takes these options, and `nasbench report DIR` reports it"
+            raise UsageError(f"{error}{how * more}") from None
         yield [*stores, folder], notes
 
 

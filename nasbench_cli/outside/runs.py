@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
-from nasbench.base.numbers import count
+from nasbench.base.numbers import count, listed
 from nasbench.benchmarks.tabular.direction import is_share, rises, scale_of
 from nasbench.cli.engine.columns import incumbents
 from nasbench.cli.engine.loop import MAX_EVALUATIONS
@@ -90,9 +90,14 @@ def _checked(frame: pd.DataFrame, shape: str) -> pd.DataFrame:
     frame["feasible"] = ok & (_truths(frame["feasible"]) if "feasible" in frame else True)
     keys = [*MARKS, *[own for own in ("evaluation",) if own in frame and shape != "final"]]
     if ("evaluation" in frame or shape == "final") and (twice := frame.duplicated(keys, keep=False)).any():
-        rows = (np.flatnonzero(twice.to_numpy()) + 1)[:3]
-        which = ", ".join(f"{key} {value}" for key, value in frame.loc[rows[0] - 1, keys].items())
-        raise UsageError(f"rows {', '.join(map(str, rows))} are of the same {which}: leave out all but one")
+        one = frame.loc[int(twice.to_numpy().argmax()), keys]
+        rows = np.flatnonzero((frame[keys] == one).all(axis=1).to_numpy()) + 1
+        which = ", ".join(f"{key} {value}" for key, value in one.items() if (key, value) != ("constraint", "none"))
+        more = int(frame.duplicated(keys).sum()) - len(rows) + 1
+        others = f"; {count(more, 'other row')} {'repeats' if more == 1 else 'repeat'} an earlier one, too" * bool(more)
+        raise UsageError(
+            f"rows {listed(rows.astype(str).tolist())} are of the same {which}: leave out all but one{others}"
+        )
     return frame
 
 
@@ -339,3 +344,6 @@ def described(made: list[tuple[Setup, list[Trajectory]]]) -> Iterator[str]:
     yield f"{count(runs, 'run')} of {count(len(methods), 'method')} on {count(len(benches), 'benchmark')}"
     yield f"{setups[0].setting.objective} is minimised"
     yield setups[0].protocol.removesuffix(" on 1 worker")
+    failed = sum(int((run.columns["status"] == "failed").sum()) for _, trajectories in made for run in trajectories)
+    if failed:
+        yield f"{count(failed, 'row')} without a finite value, or of another status than finished: failed evaluations"

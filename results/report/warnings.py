@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -105,9 +106,13 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
         seeds = count(int(counts.max()), "seed")
         yield f"no method has more than {seeds}: with fewer than {FEWEST} there are no intervals, p-values or verdicts"
     elif counts.min() != counts.max():
+        least: Any = counts.idxmin()
+        setting, method = curves.settings.loc[least[0]], curves.methods[least[1]]
+        where = f"{setting['bench']}, {setting['constraint']}".removesuffix(", none")
         yield (
-            f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
-            f"seeds that both methods have there, or without a test on all runs if these are fewer than {FEWEST}"
+            f"the numbers of seeds differ, {counts.min()} ({method} on {where}) to {counts.max()}: each setting of a "
+            "pair is judged on the seeds that both methods have there, or without a test on all runs if these are "
+            f"fewer than {FEWEST}; medians, and Wilcoxon's test over settings, are of each method's own seeds"
         )
     by_setting = curves.runs.groupby(["setting", "method"])["seed"].agg(frozenset).groupby(level=0).agg(list)
     fewest = min(len(frozenset.intersection(*own)) for own in by_setting)

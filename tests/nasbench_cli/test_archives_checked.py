@@ -91,7 +91,7 @@ def test_an_archive_chooses_no_code_to_be_run(packed: Path, tmp_path: Path, monk
 
 @pytest.mark.parametrize("provenance", [[1, [2]], {}, {"versions": 3, "commit": ""}, None])
 def test_an_archive_without_a_provenance_is_none(provenance: object, packed: Path) -> None:
-    with pytest.raises(StoreError, match="a provenance without (a commit|versions)"):
+    with pytest.raises(StoreError, match=r"a provenance without (a commit|versions)"):
         Archive(forged(packed, lambda facts: facts["setups"][0].update(provenance=provenance)))
 
 

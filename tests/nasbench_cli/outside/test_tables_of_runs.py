@@ -13,6 +13,8 @@ from scipy import stats
 
 import nasbench as public
 from nasbench.base.errors import StoreError, UsageError
+from nasbench.cli.outside.importing import import_runs
+from nasbench.cli.outside.rows import Asked
 from nasbench.cli.outside.runs import _loss
 from nasbench.results import Store
 from tests.conftest import Printed
@@ -106,7 +108,12 @@ ASKED = {
     "an evaluation twice": (
         lambda f: pd.concat([f, f[:1]]),
         {"direction": "minimise"},
-        "rows 1, 1081 are of the same method mine.*evaluation 1",
+        "rows 1 and 1081 are of the same method mine, benchmark adult, seed 0, evaluation 1: leave out all but one$",
+    ),
+    "several evaluations twice": (
+        lambda f: pd.concat([f, f[40:43], f[1:2]]),
+        {"direction": "minimise"},
+        "rows 2 and 1084 are of .*evaluation 2: leave out all but one; 3 other rows repeat an earlier one, too$",
     ),
     "a gap": (lambda f: f.drop(index=f.index[4]), {"direction": "minimise"}, "row 5 is evaluation 6.*--shape best"),
     "the best so far under another name": (
@@ -317,7 +324,7 @@ def test_a_report_of_a_file_names_the_command_with_more_options(nasbench: Callab
     pd.read_csv(file)[:-3].to_csv(file, index=False)
     done = nasbench("report", file, "--direction", "minimise")
     assert done.code == 2
-    assert "--budget 17 cuts the longer ones; `nasbench import runs` takes these options" in done.err.replace("\n", " ")
+    assert "--budget 17 cuts the longer ones; `nasbench import runs FILE --store DIR` takes these options" in done.err.replace("\n", " ")
 
 
 def test_our_own_runs_and_theirs_are_never_mixed_up(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
@@ -446,3 +453,16 @@ def test_of_two_sources_one_need_not_say_how_evaluations_ended(tmp_path: Path) -
     assert {run.failed_evaluations for f in fragments for run in f.runs} == {0}
     with pytest.raises(UsageError, match="value and rmse of two files are not one quantity"):
         public.import_runs(mine, others.rename(columns={"value": "rmse"}), store=tmp_path / "s", direction="minimise")
+
+
+def test_rows_without_a_value_and_missing_seeds_are_said(tmp_path: Path) -> None:
+    frame = trajectories()
+    few = frame[(frame[["method", "task", "seed"]] != ["mine", "adult", 3]).any(axis=1)].copy()
+    few.loc[few.index[[2, 50]], "value"] = [np.nan, np.inf]
+    notes = import_runs([few], tmp_path / "store", Asked("minimise"))
+    assert notes[-1].endswith("; 2 rows without a finite value, or of another status than finished: failed evaluations")
+    assert "failed" not in import_runs([frame], tmp_path / "whole", Asked("minimise"))[-1]
+    said = " ".join(public.report(tmp_path / "store", out=tmp_path / "report", format="csv").text.split())
+    seeds = frame["seed"].nunique()
+    assert f"the numbers of seeds differ, {seeds - 1} (mine on adult) to {seeds}: each setting" in said
+    assert "Wilcoxon's test over settings, are of each method's own seeds" in said
