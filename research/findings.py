@@ -36,6 +36,7 @@ PARTS = {
     "ctpe-rivals-ax": ("thinking",),
     "fronts": ("thinking", "constraints"),
     "knowledge": ("saved",),
+    "mixed": ("thinking",),
     "multi-fidelity": ("clock",),
     "priors": ("saved",),
     "proxies": ("saved",),
