@@ -324,7 +324,8 @@ def test_a_report_of_a_file_names_the_command_with_more_options(nasbench: Callab
     pd.read_csv(file)[:-3].to_csv(file, index=False)
     done = nasbench("report", file, "--direction", "minimise")
     assert done.code == 2
-    assert "--budget 17 cuts the longer ones; `nasbench import runs FILE --store DIR` takes these options" in done.err.replace("\n", " ")
+    said = "--budget 17 cuts the longer ones; `nasbench import runs FILE --store DIR` takes these options"
+    assert said in done.err.replace("\n", " ")
 
 
 def test_our_own_runs_and_theirs_are_never_mixed_up(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
