@@ -30,8 +30,7 @@ _MOST_LEVELS = 64  # an integer with more values counts as a real number, which 
 
 @METHODS.register("catcma")
 class CatCma(Method):
-    """CatCMA with Margin, of `cmaes`: a Gaussian and categorical distributions move towards the better half of each
-    generation.
+    """CatCMA with Margin: a Gaussian and distributions of categories move to the better half of a generation.
 
     Reals lie on [0, 1] of their own scale, integers with more than 64 values, too; levels lie at equal distances, and
     a hyper-parameter with two values is a category, as the package recommends. Hyper-parameters that a configuration
