@@ -57,6 +57,7 @@ TABLES = {
     "looked-up-apart.csv": ("looked_up", "--apart"),
     "looked-up-own.csv": ("looked_up", "--own", "benchmarks/tabular/parts/organa-pilot.csv"),
     "pending.csv": ("pending",),
+    "against.csv": ("against", "random", "local"),
     "optuna.csv": ("pending", "--optuna"),
 }
 """Tables that scripts of this folder print from a store: the script, and its options."""
