@@ -57,7 +57,7 @@ _QUALITY = re.compile(f"{_SCORES.pattern}|fitness")
 """Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 _FORMULA = re.compile(
-    r"[=(\[]\W*(?:1|one|100)(?:\.0*)?[\s_]*(?:-|minus)|(?:^|[\W_])(?:(?:1|100)(?:\.0*)?[\s_]*/|one[\s_]*(?:/|over[\s_]))"
+    r"[=(\[]\W*(?:1|one|100)(?:\.0*)?[\s_]*(?:-|minus)|(?:^|[\W_])(?:1|one|100)(?:\.0*)?[\s_]*(?:/|over[\s_])"
     r"|(?:^|(?<!top)(?<!rouge)(?<!bleu)[./:,\s_])(?:1|100)(?:\.0*)?\s*%?\s*-|%\s*-|-\s*2[\s_*·]*log|[↓↑^*×]"
     r"|(?<![\s-])[^\w\s)\]}>'\"%-]-(?=[^\W\d_])|_-(?=[^\W\d_])",
     re.IGNORECASE,

@@ -28,7 +28,8 @@ _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|conv
 """Values of a column of outcomes for a training that ended as usual."""
 _FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
 _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
-_OF_A_MODEL = re.compile("depth|leaf|leaves|nodes?|n?features?|coef\\w*|nonzero|trees|n?estimators|rounds|splits")
+_OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
+"""Words for what a person chooses, or a trained model came to have."""
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
 _REASONS = {
     "identity": "names a row or a configuration",
@@ -193,8 +194,8 @@ def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) ->
     first = next((place for place in scores if not columns[place].has_few or split_of(columns[place].name)), None)
     if first is None:
         return column.meaning not in ("score", "size")
-    is_behind = not any(other.meaning == "choice" for other in columns[:first])
-    return any(column is other for other in columns[:first]) or (is_behind and column.meaning in ("rank", "spread"))
+    score_leads = not any(other.meaning == "choice" for other in columns[:first])
+    return any(column is other for other in columns[:first]) or (score_leads and column.meaning in ("rank", "spread"))
 
 
 def _text_for_numbers(column: Column) -> str:

@@ -32,10 +32,11 @@ _MOST_LEVELS = 64  # an integer with more values counts as a real number, which 
 class CatCma(Method):
     """CatCMA with Margin: a Gaussian and distributions of categories move to the better half of a generation.
 
-    Reals lie on [0, 1] of their own scale, integers with more than 64 values, too; levels lie at equal distances, and
-    a hyper-parameter with two values is a category, as the package recommends. Hyper-parameters that a configuration
-    does not have are drawn all the same. Constraints are a penalty within each generation, as for `smac`. When the
-    package says that a search has converged, another one begins. A generation is told when that many evaluations are.
+    Reals lie on [0, 1] of their own scale, integers with more than 64 values, too; levels lie at equal distances, other
+    integers by their scale, and a hyper-parameter with two values is a category, as the package recommends.
+    Hyper-parameters that a configuration does not have are drawn all the same. Constraints are a penalty within each
+    generation, as for `smac`. A generation is told when that many evaluations are. When the package says that a search
+    has converged, another one begins.
 
     Options:
         population: configurations of a generation, 4 or more; 0 for the package's 4 + 3 ln d of d hyper-parameters.
@@ -56,11 +57,11 @@ class CatCma(Method):
         if population:
             check_range("population", population, 4)
         self._problem, self._rng, self._population, self._flat = problem, rng, population, problem.flat
-        kinds = [_kind(h) for h in self._flat.hyperparameters]
-        self._reals, self._levels, self._categories = (
-            [(d, h) for d, h in enumerate(self._flat.hyperparameters) if kinds[d] == kind]
+        self._reals, levels, self._categories = (
+            [(d, h) for d, h in enumerate(self._flat.hyperparameters) if _kind(h) == kind]
             for kind in ("real", "levels", "category")
         )
+        self._levels = [(d, h, _places(h)) for d, h in levels]
         self._search: CatCMAwM | None = None
         self._pending = Pending[_Draw]()
         self._generation: list[tuple[CatCMAwM.Solution, Observation]] = []
@@ -97,12 +98,13 @@ class CatCma(Method):
             self._search = self._begun()
         solution = self._search.ask()
         chosen: dict[int, float | int] = {}
-        for (d, h), share in zip(self._reals, [] if solution.x is None else solution.x, strict=True):
+        reals, places, categories = ([] if part is None else part for part in (solution.x, solution.z, solution.c))
+        for (d, h), share in zip(self._reals, reals, strict=True):
             chosen[d] = at_share(h, float(share))
-        for (d, h), place in zip(self._levels, [] if solution.z is None else solution.z, strict=True):
-            level = int(np.argmin(np.abs(np.array(_places(h)) - place)))
+        for (d, h, own), place in zip(self._levels, places, strict=True):
+            level = own.index(place)
             chosen[d] = h.low + level if isinstance(h, Integer) else level
-        for (d, _), hot in zip(self._categories, [] if solution.c is None else solution.c, strict=True):
+        for (d, _), hot in zip(self._categories, categories, strict=True):
             chosen[d] = int(np.argmax(hot))
         coordinates: list[Coordinate] = []
         for d, condition in enumerate(self._flat.conditions):
@@ -115,7 +117,7 @@ class CatCma(Method):
 
         return CatCMAwM(
             x_space=[[0.0, 1.0] for _ in self._reals] or None,
-            z_space=[_places(h) for _, h in self._levels] or None,
+            z_space=[places for *_, places in self._levels] or None,
             c_space=[len(_values(h)) for _, h in self._categories] or None,
             population_size=self._population or None,
             seed=int(self._rng.integers(2**31 - 1)),

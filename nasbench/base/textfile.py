@@ -51,7 +51,7 @@ def opened(path: Path) -> BufferedReader:
 
 
 def integer(text: str) -> int:
-    """An integer of JSON (`parse_int`). Raises ValueError for one of more than 64 bits, which floats cannot hold."""
+    """An integer of JSON (`parse_int`). Raises ValueError for one of more digits than 64 bits have."""
     if len(text) > 20:
         raise ValueError(f"an integer of {len(text)} digits")
     return int(text)

@@ -234,7 +234,7 @@ class Archive(Store):
 def _setup(facts: dict[str, Any]) -> Setup:
     """A setup. Raises TypeError if a field is of another type than setups have, ValueError for an unknown metric."""
     setup = Setup.from_json(facts)
-    if wrong := next((name for name, hint in _FIELDS.items() if not _fits(getattr(setup, name), hint)), ""):
+    if wrong := next((name for name, hint in _HINTS[Setup].items() if not _fits(getattr(setup, name), hint)), ""):
         raise TypeError(f"{wrong} of a setup is of another type")
     if strange := {*setup.objectives, *setup.setting.test_metrics} - {*setup.metrics}:
         raise ValueError(f"no metric of its runs: {', '.join(sorted(strange))}")
@@ -264,12 +264,12 @@ def _fits(value: object, hint: Any) -> bool:
     if origin is tuple and isinstance(value, tuple):
         kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
         return len(kinds) == len(value) and all(map(_fits, value, kinds))
-    if hint in (Setting, Scale):
-        return all(_fits(getattr(value, name), kind) for name, kind in get_type_hints(hint).items())
+    if hint in _HINTS:
+        return all(_fits(getattr(value, name), kind) for name, kind in _HINTS[hint].items())
     return type(value) in ((float, int) if hint is float else (hint,))
 
 
-_FIELDS = get_type_hints(Setup)
+_HINTS = {owner: get_type_hints(owner) for owner in (Setup, Setting, Scale)}
 
 
 def _record(facts: dict[str, Any]) -> RunRecord:

@@ -47,13 +47,19 @@ def merge(sources: Sequence[Store], folder: Path) -> tuple[Store, int]:
                         f"{before.store.folder} and {store.folder} have different results of {f.setup.title}, seed "
                         f"{seed}: leave one of them out"
                     )
+
+    def taken(f: Fragment, store: Store) -> set[int]:
+        return {seed for seed in f.seeds if (run := chosen.get((f.setup.id, seed))) and run.store is store}
+
+    if target:
+        for f in target.fragments():
+            if failed := {*f.seeds} - taken(f, target):
+                target.forget(f.setup, failed)
     target = target or Store.create(folder)
     added = 0
     for store in sources:
         for f in store.fragments():
-            own = {seed for seed in f.seeds if (run := chosen.get((f.setup.id, seed))) and run.store is store}
-            target.forget(f.setup, own)  # what has failed there
-            added += target.adopt(store, f, own)
+            added += target.adopt(store, f, taken(f, store))
         target.adopt_plans(store)
     return target, added
 

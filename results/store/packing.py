@@ -61,7 +61,7 @@ def pack(store: Store, path: Path, name: str = "") -> int:
     runs = [(f.setup.id, seed) for f in fragments for seed in f.seeds]
     if len(set(runs)) < len(runs):
         raise StoreError(f"{shown} has a run twice, which an interrupted command left: give that command again")
-    if has_control_characters([store.display(), *(f.setup.to_json() for f in fragments)]):
+    if has_control_characters([store.display(), *((f.setup.to_json(), f.provenance) for f in fragments)]):
         raise StoreError(
             f"{shown} has a title, a label or a name with a control character, such as a line end: change "
             "it (for a title or a label give the suite's command again), for archives have none"

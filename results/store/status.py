@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -109,28 +109,31 @@ class _Asked(NamedTuple):
 
 def shards(store: Store) -> list[PlanShard]:
     """The shards of a store's plans, but for those that a later plan replaces."""
-    return sorted({asked.shard for asked in _asked(store) if asked.shard is not None})
+    return sorted({asked.shard for asked in _asked([store]) if asked.shard is not None})
 
 
 def absent(stores: Sequence[Store]) -> list[str]:
     """What is missing of plans of which stores together have some shards and not all, a clause each."""
-    whole = {asked.whole for store in stores for asked in _asked(store) if asked.shard is None}
-    known: dict[tuple[str, int], set[PlanShard]] = {}
-    for shard in (shard for store in stores for shard in shards(store)):
-        known.setdefault((shard.whole, shard.of), set()).add(shard)
+    whole, known = set[str](), dict[tuple[str, int], set[PlanShard]]()
+    for asked in _asked(stores):
+        if asked.shard is None:
+            whole.add(asked.whole)
+        else:
+            known.setdefault((asked.whole, asked.shard.of), set()).add(asked.shard)
     whole |= {digest for (digest, _), there in known.items() if _runs_left(there) <= 0}  # by shards of another number
     return [_lacking(there) for (digest, _), there in known.items() if digest not in whole]
 
 
-def _asked(store: Store) -> list[_Asked]:
-    """What the plans of a store asked for, without those that a later one replaces."""
-    plans = list[_Asked]()
-    for plan in store.plans():
-        grid, shard = plan["setups"], plan["shard"]
-        runs = shard.runs if shard else sum(len(seeds) for _, seeds in grid)
-        keys = frozenset(setup.key for setup, _ in grid)
-        plans.append(_Asked(shard.whole if shard else digest_of(grid), runs, keys, shard))
-    return [plan for place, plan in enumerate(plans) if not any(map(plan.is_replaced_by, plans[place + 1 :]))]
+def _asked(stores: Iterable[Store]) -> Iterator[_Asked]:
+    """What the plans of stores asked for, without those that a later one of the same store replaces."""
+    for store in stores:
+        plans = list[_Asked]()
+        for plan in store.plans():
+            grid, shard = plan["setups"], plan["shard"]
+            runs = shard.runs if shard else sum(len(seeds) for _, seeds in grid)
+            keys = frozenset(setup.key for setup, _ in grid)
+            plans.append(_Asked(shard.whole if shard else digest_of(grid), runs, keys, shard))
+        yield from (plan for n, plan in enumerate(plans, 1) if not any(map(plan.is_replaced_by, plans[n:])))
 
 
 def _runs_left(there: set[PlanShard]) -> int:

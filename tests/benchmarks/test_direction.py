@@ -25,7 +25,8 @@ NEITHER = """
     value result recall_negative loss_neg drop_path_loss negative_samples score val_score davies_bouldin_score fitness
     score_to_minimize inv_auc inverse_accuracy acc_complement jaccard_distance non_error_rate error_free_rate
     lost_accuracy error_improvement time_saved accuracy_deficit 1/auc acc=1-err accuracy(1-err) -2_log_likelihood score↓
-    time/fps runtime_speedup accuracy_cost -1*return 1.0/mse rmse^-1 mse**-1 holdout/1-acc holdout/-loss 0.5*auc
+    time/fps runtime_speedup accuracy_cost -1*return 1.0/mse 1_over_mse one_over_auc rmse^-1
+    mse**-1 holdout/1-acc holdout/-loss 0.5*auc
     false_alarms_per_hour price_per_hour usd_per_hour joules_per_second eval/collisions_per_minute
 """
 

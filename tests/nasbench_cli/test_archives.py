@@ -49,6 +49,10 @@ def test_a_store_whose_archive_would_be_refused_is_not_packed(tmp_path: Path) ->
     with pytest.raises(StoreError, match="a title, a label or a name with a control character"):
         pack(store, tmp_path / "store.zip")
     assert not (tmp_path / "store.zip").exists()
+    other = Store.create(tmp_path / "other")
+    other.commit(make_setup(), [make_run(0, [1.0])], FACTS | {"origin": "runs\u202evsc.exe"})
+    with pytest.raises(StoreError, match="a control character"):
+        pack(other, tmp_path / "other.zip")
 
 
 def test_what_is_missing_is_said_when_an_archive_is_made_and_in_its_reports(
