@@ -2,6 +2,8 @@
 
 LIBRARIES = {
     "cnsga2": "optuna",
+    "nsga2": "optuna",
+    "motpe": "optuna",
     "optuna-tpe": "optuna",
     "optuna": "optuna",
     "rf-cei": "sklearn",

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from nasbench.cli.checks import Check
+from tests.methods.libraries import LIBRARIES
 
 ONE_SHOT = ("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++", "spos")
-EXTRAS = {
-    **dict.fromkeys(("ax-nei", "ax-nehvi"), "ax"),
-    **dict.fromkeys(("cnsga2", "nsga2", "motpe", "optuna-tpe", "optuna-gp", "optuna"), "optuna"),
-    "smac": "smac",
-    "rf-cei": "sklearn",
-    **dict.fromkeys((*ONE_SHOT, "one-shot-random", "proxy"), "torch"),
-}
+EXTRAS = LIBRARIES | {"optuna-gp": "optuna"} | dict.fromkeys((*ONE_SHOT, "one-shot-random", "proxy"), "torch")
 """Method → the module that it needs."""
 
 
