@@ -7,6 +7,7 @@ flat view of a space, and the clauses of a program.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError
 from itertools import product
@@ -28,6 +29,7 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.views import AsFlat
 
+_LOG = logging.getLogger("nasbench")
 _MOST_HYPERPARAMETERS = 1_000  # the largest known space has 400
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause that is written
 _MOST_WAITING = 100_000  # pairs in all steps of a walk; a sample then takes half a second
@@ -36,8 +38,8 @@ _MOST_WAITING = 100_000  # pairs in all steps of a walk; a sample then takes hal
 def read(text: str) -> Program:
     """The space in a JSON text of ConfigSpace (format 0.2 to 0.4), with the same names.
 
-    Supported are categorical (weights become priors), ordinal, integer, float and constant hyper-parameters, conditions
-    and forbidden clauses. Conditions are evaluated as in the package: only NEQ holds for an inactive parent.
+    Supported are categorical (weights become priors), ordinal, uniform integer and float, and constant hyper-parameters,
+    conditions and forbidden clauses. An ordinal of texts becomes categorical, with a warning. Conditions are evaluated as in the package: only NEQ holds for an inactive parent.
 
     Raises UsageError that names anything else in the text.
     """
@@ -55,6 +57,8 @@ def read(text: str) -> Program:
     try:
         for entry in hyperparameters.values():
             _maker(entry)  # raises now what making would raise later
+            if entry["type"] == "ordinal" and not _are_levels(entry["sequence"]):
+                _LOG.warning("the values of %s are not ascending numbers: read without their order", entry["name"])
         domains = {name: Domain(entry) for name, entry in hyperparameters.items()}
         for condition in facts.get("conditions") or ():
             conditions[condition["child"]].append(prepared(condition, domains))
@@ -193,7 +197,7 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
         return lambda: D([value for value, _ in kept], name, prior)
     if kind == "ordinal":
         levels = entry["sequence"]
-        if all(type(value) in (int, float) for value in levels) and list(levels) == sorted(levels):
+        if _are_levels(levels):
             return lambda: ordinal(levels, meta.get("log", False), name, meta.get("prior", ()))
         return lambda: D(levels, name)
     if kind == "constant":
@@ -209,7 +213,16 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
         if not isinstance(log, bool):
             raise UsageError(f"log of {name} is true or false, not {log!r}")
         return lambda: make(entry["lower"], entry["upper"], log, name)
+    if str(kind).startswith(("normal_", "beta_")):
+        raise UsageError(
+            f"{name} is drawn from another distribution than a uniform one ({kind}), which no range here is"
+        )
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
+
+
+def _are_levels(values: Sequence[Any]) -> bool:
+    """Whether the values of an ordinal hyper-parameter are what is ordered here: ascending numbers."""
+    return all(type(value) in (int, float) for value in values) and list(values) == sorted(values)
 
 
 def _test(clause: Facts, names: Sequence[str]) -> Callable[..., bool]:

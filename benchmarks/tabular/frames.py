@@ -106,7 +106,7 @@ def _so_far(path: Path) -> Iterator[tuple[int, int]]:
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None):  # an error of the system, not of decompression
             raise
-        raise UsageError(f"{path} is damaged or cut off: {str(error).splitlines()[0]}") from None
+        raise UsageError(f"{path} cannot be unpacked, or is cut off: {str(error).splitlines()[0]}") from None
 
 
 def column_names(data: Path) -> list[str]:
@@ -187,7 +187,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         raise _unreadable(data, error) from None
     for column in table.schema:
         if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-            raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
+            raise UsageError(f"column {column.name} of {data} is not UTF-8 text: {_CONVERT}")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
     _refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
@@ -338,11 +338,12 @@ def row_of(mask: pd.Series[bool]) -> int:
 
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+_CONVERT = "convert it (of Western Windows: iconv -f cp1252 -t utf-8)"
 
 
 def _unreadable(data: Path, error: Exception) -> UsageError:
     if isinstance(error, UnicodeDecodeError):
-        return UsageError(f"{data} is not UTF-8 text: convert it (iconv -t utf-8)")
+        return UsageError(f"{data} is not UTF-8 text: {_CONVERT}")
     if isinstance(error, FileNotFoundError):
         return UsageError(f"cannot read {data}: there is no such file")
     text = getattr(error, "strerror", None) or str(error).splitlines()[0]

@@ -255,7 +255,7 @@ def _metrics(roles: Roles, objective: Column, rivals: list[Column], frame: pd.Da
     names: set[str] = set()
     for column in sorted(roles.metrics, key=lambda column: column is not objective):
         is_score = column.meaning == "score" or column is objective
-        split, doubt = _split(column, column is objective, has_test) if is_score else (None, "")
+        split, doubt = _split(column, column is objective, has_test) if is_score else (_test_split(column), "")
         first = None if column.first is None else column.first.to_numpy(np.float64)
         values = column.numbers[is_last]
         if roles.epoch:
@@ -295,6 +295,11 @@ def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str
             )
         )
     return split or "valid", "" if split else "? measured on which split?"
+
+
+def _test_split(column: Column) -> str | None:
+    """The split of a measurement that is no score: a time of the test is told to no method, as a score is not."""
+    return "test" if split_of(column.name) == "test" else None
 
 
 def _epoch(roles: Roles, column: Column) -> int:

@@ -240,7 +240,7 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
         (of(THREE, [{**BELOW, "parent": "b", "value": 1}]), "run in a circle"),
         (of([GRADES, choice("c", 1, 2)], [ABOVE]), "c depends on 9, no value of o"),
         (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),
-        ('{"hyperparameters": [{"name": "n", "type": "normal_float"}]}', "unknown type of n 'normal_float'"),
+        ('{"hyperparameters": [{"name": "n", X),
         (of([*THREE, THREE[0]]), f"two hyper-parameters are called {THREE[0]['name']}"),
         (
             of(THREE, [{"type": "EQ", "child": THREE[1]["name"], "parent": THREE[0]["name"]}]),
@@ -471,3 +471,19 @@ def test_a_clause_about_what_is_never_there_is_not_written() -> None:
     written = write(program)
     assert "h" not in {entry["name"] for entry in json.loads(written)["hyperparameters"]}
     assert count(read(written)) == count(program) == 2
+
+
+def test_an_order_that_is_lost_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    texts = {"name": "size", "type": "ordinal", "sequence": ["small", "large"]}
+    levels = {"name": "units", "type": "ordinal", "sequence": [1, 2]}
+    space = read(json.dumps({"hyperparameters": [texts, levels]}))
+    space.sample(np.random.default_rng(0))
+    (warning,) = caplog.messages
+    assert warning == "the values of size are not ascending numbers: read without their order"
+
+
+@pytest.mark.parametrize("kind", ["normal_float", "normal_int", "beta_float", "beta_int"])
+def test_another_distribution_is_refused_by_its_name(kind: str) -> None:
+    entry = {"name": "lr", "type": kind, "lower": 0, "upper": 1, "mu": 0.5, "sigma": 1, "default_value": 0.5}
+    with pytest.raises(UsageError, match=rf"lr is drawn from another distribution than a uniform one \({kind}\)"):
+        read(json.dumps({"hyperparameters": [entry]}))

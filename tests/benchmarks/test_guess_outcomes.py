@@ -175,3 +175,11 @@ def test_a_large_table_is_not_asked_about(tmp_path: Path, monkeypatch: pytest.Mo
     assert "follows from" in guessed(tmp_path, columns)
     monkeypatch.setattr("nasbench.benchmarks.tabular.trainings._MOST_COMPARED", 40 * 4**2 - 1)
     assert "follows from" not in guessed(tmp_path, columns)
+
+
+def test_a_time_of_the_test_is_of_the_test_split(tmp_path: Path) -> None:
+    columns = {"lr": RATES, "val_acc": [0.6 + i / 100 for i in range(24)], "pred_time_test_marginal": RATES}
+    said = guessed(tmp_path, columns | {"pred_time_val_marginal": RATES})
+    by_column = {metric.get("column", metric["name"]): metric for metric in tomllib.loads(said)["metric"]}
+    assert by_column["pred_time_test_marginal"]["split"] == "test"
+    assert "split" not in by_column["pred_time_val_marginal"]

@@ -21,6 +21,8 @@ from nasbench.cli.outside.texts import beginning
 _JOURNAL, _DATABASE = b'{"op_code":', b"SQLite format 3\0"
 _OURS = re.compile(r"(?P<method>.+) on (?P<benchmark>.+?), (?P<constraint>.+), seed (?P<seed>\d+)")
 """Names of the studies of `nasbench report --optuna`."""
+_COMPUTED = re.compile(r"\b(?:virtual|generated|as)\b", re.IGNORECASE)
+"""Words of SQL by which a table or a column is computed when it is read."""
 
 
 class OptunaStorage(Reader):
@@ -63,10 +65,24 @@ def _has_studies(path: Path) -> bool:
     if not beginning(path, 16).startswith(_DATABASE):
         return False
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as database:
+        with closing(_connected(path)) as database:
             return bool(database.execute("select 1 from sqlite_master where name = 'studies'").fetchall())
     except sqlite3.Error:
         return False
+
+
+def _check_plain(path: Path) -> None:
+    """Raises UsageError if a database has more than stored tables: what computes its rows may do so without an end."""
+    with closing(_connected(path)) as database:
+        for kind, name, sql in database.execute("select type, name, sql from sqlite_master"):
+            if kind not in ("table", "index") or _COMPUTED.search(sql or ""):
+                raise UsageError(
+                    f"{path} computes rows ({kind} {name!r}), as no database of Optuna does: it is not read"
+                )
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
 
 
 def _opened(path: Path) -> Any:
@@ -78,6 +94,7 @@ def _opened(path: Path) -> Any:
         raise UsageError("Optuna reads its files, and is not installed: `pip install optuna`") from None
     try:
         if beginning(path, 16).startswith(_DATABASE):
+            _check_plain(path)
             return RDBStorage(f"sqlite:///file:{quote(str(path.resolve()))}?mode=ro&uri=true")
         with path.open("rb") as file:
             file.seek(-1, 2)

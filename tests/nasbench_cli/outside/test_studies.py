@@ -165,6 +165,26 @@ def test_damaged_files_of_optuna_are_one_sentence(nasbench: Nasbench, tmp_path: 
     assert "no reader knows it" in one_sentence(nasbench("import", "runs", tmp_path / "other.db", *store))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "alter table trial_values rename to kept; create view trial_values as with recursive n(i) as "
+        "(select 1 union all select i + 1 from n) select i as trial_value_id, 1 as trial_id from n",
+        "alter table trial_values add column more generated always as (hex(zeroblob(100000000)))",
+        "create virtual table more using fts5(x)",
+        "create trigger more after insert on trials begin delete from studies; end",
+    ],
+)
+def test_a_database_that_computes_its_rows_is_not_read(
+    nasbench: Callable[..., Printed], tmp_path: Path, change: str
+) -> None:
+    path = optuna_file(tmp_path / "study.db", ["a/b/1"])
+    with sqlite3.connect(path) as database:
+        database.executescript(change)
+    said = one_sentence(nasbench("import", "runs", path, "--store", tmp_path / "s"))
+    assert "computes rows" in said
+
+
 def test_without_optuna_its_files_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = optuna_file(tmp_path / "a.log", ["a/b/1"])
     monkeypatch.setitem(sys.modules, "optuna.storages", None)
