@@ -240,7 +240,7 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
         (of(THREE, [{**BELOW, "parent": "b", "value": 1}]), "run in a circle"),
         (of([GRADES, choice("c", 1, 2)], [ABOVE]), "c depends on 9, no value of o"),
         (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),
-        ('{"hyperparameters": [{"name": "n", X),
+        ('{"hyperparameters": [{"name": "n", "type": "uniform_floot"}]}', "unknown type of n 'uniform_floot'"),
         (of([*THREE, THREE[0]]), f"two hyper-parameters are called {THREE[0]['name']}"),
         (
             of(THREE, [{"type": "EQ", "child": THREE[1]["name"], "parent": THREE[0]["name"]}]),

@@ -175,9 +175,7 @@ def test_damaged_files_of_optuna_are_one_sentence(nasbench: Nasbench, tmp_path: 
         "create trigger more after insert on trials begin delete from studies; end",
     ],
 )
-def test_a_database_that_computes_its_rows_is_not_read(
-    nasbench: Callable[..., Printed], tmp_path: Path, change: str
-) -> None:
+def test_a_database_that_computes_its_rows_is_not_read(nasbench: Nasbench, tmp_path: Path, change: str) -> None:
     path = optuna_file(tmp_path / "study.db", ["a/b/1"])
     with sqlite3.connect(path) as database:
         database.executescript(change)
