@@ -38,7 +38,7 @@ _MOST_WAITING = 100_000  # pairs in all steps of a walk; a sample then takes hal
 def read(text: str) -> Program:
     """The space in a JSON text of ConfigSpace (format 0.2 to 0.4), with the same names.
 
-    Supported are categorical (weights become priors), ordinal, constant, and uniform integer and float hyper-parameters,
+    Supported are categorical (weights become priors), ordinal, constant, and uniform integer or float ones,
     conditions and forbidden clauses. An ordinal of texts becomes categorical, with a warning. Conditions are evaluated
     as in the package: only NEQ holds for an inactive parent.
 
