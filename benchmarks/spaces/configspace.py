@@ -58,8 +58,7 @@ def read(text: str) -> Program:
     try:
         for entry in hyperparameters.values():
             _maker(entry)  # raises now what making would raise later
-            if entry["type"] == "ordinal" and not _are_levels(entry["sequence"]):
-                _LOG.warning("the values of %s are not ascending numbers: read without their order", entry["name"])
+            _warn(entry)
         domains = {name: Domain(entry) for name, entry in hyperparameters.items()}
         for condition in facts.get("conditions") or ():
             conditions[condition["child"]].append(prepared(condition, domains))
@@ -219,6 +218,16 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
             f"{name} is drawn from another distribution than a uniform one ({kind}), which no range here is"
         )
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
+
+
+def _warn(entry: Facts) -> None:
+    """Says what of a hyper-parameter is not read."""
+    if entry["type"] == "ordinal" and not _are_levels(entry["sequence"]):
+        _LOG.warning("the values of %s are not ascending numbers: read without their order", entry["name"])
+    if entry["type"] == "categorical":
+        weights = entry.get("weights", entry.get("probabilities")) or ()
+        if never := [value for value, share in zip(entry["choices"], weights, strict=False) if share == 0]:
+            _LOG.warning("choices of %s with a weight of 0 are left out: %s", entry["name"], never)
 
 
 def _are_levels(values: Sequence[Any]) -> bool:

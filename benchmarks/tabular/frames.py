@@ -127,13 +127,15 @@ def column_names(data: Path) -> list[str]:
 
 
 def _check_beginning(data: Path) -> None:
-    """Raises UsageError for a file that begins as some programs of Windows write it: as UTF-16, or with `sep=,`."""
+    """Raises UsageError for JSON, and for what some programs of Windows write: UTF-16, or `sep=,`."""
     with pa.input_stream(str(data), compression="detect") as stream:
         beginning = stream.read(16)
         if beginning.removeprefix(codecs.BOM_UTF8).lower().startswith((b"sep=", b'"sep=')):
             raise UsageError(f"the first line of {data} states a separator (sep=): delete it")
         if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise UsageError(f"{data} is UTF-16, and not UTF-8 text: convert it (iconv -f utf-16 -t utf-8)")
+        if re.match(rb"\s*(?:\{|\[\s*\{)\s*\"", beginning):
+            raise UsageError(f"{data} is JSON: a table is CSV or Parquet, with a row for each training")
 
 
 def check_separator(data: Path, header: list[str]) -> None:
@@ -197,6 +199,13 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     # Each column is given back as soon as pandas has it.
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True, self_destruct=True)
     return frame
+
+
+def nested_columns(data: Path) -> list[str]:
+    """The columns of a Parquet file whose values are lists or other collections; none of another file."""
+    if data.suffix != ".parquet":
+        return []
+    return [field.name for field in pq.read_schema(data) if pa.types.is_nested(_plain(field.type))]
 
 
 def _parquet(data: Path, wanted: list[str]) -> pa.Table:

@@ -27,7 +27,7 @@ from nasbench.benchmarks.tabular.direction import (
     strange_words,
 )
 from nasbench.benchmarks.tabular.exports import export_of
-from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
+from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import split_of
 from nasbench.benchmarks.tabular.roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
@@ -64,7 +64,8 @@ def guess(data: Path) -> Guess:
 
     Raises UsageError if the file cannot be read, or no column can be an objective or a hyper-parameter.
     """
-    header = column_names(data)
+    names, nested = column_names(data), nested_columns(data)
+    header = [name for name in names if name not in nested]
     check_separator(data, header)
     if all(map(_is_number, header)):
         raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
@@ -73,6 +74,7 @@ def guess(data: Path) -> Guess:
     columns = gathered(frame, export)
     _check_long(data, columns)
     roles = roles_of(columns, export)
+    roles.left_out += [(name, "holds neither numbers nor texts") for name in nested]
     if not roles.metrics:
         raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
     if not roles.choices and not roles.cell:
@@ -98,7 +100,7 @@ def guess(data: Path) -> Guess:
         mark, doubt = ("?", f"; {asked[name]}") if name in asked else (" ", "")
         lines.append(f"# {mark} {_plain(name).strip() or 'the column without a name'}: {why}{doubt}")
     doubts = sum(" # ? " in line or line.startswith("# ? ") for line in lines)
-    return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)
+    return Guess("\n".join(lines) + "\n", len(choices), len(metrics), _plain(objective.name), doubts)
 
 
 def _check_long(data: Path, columns: list[Column]) -> None:

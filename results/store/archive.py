@@ -299,7 +299,11 @@ def _display(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def has_control_characters(value: Any) -> bool:
-    """Whether a text in a JSON value has a control character, such as a line's end."""
+    """Whether a text in a JSON value has a control character, such as a line's end, or half of a character."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
     return bool(_CONTROL.search(json.dumps(value)))
 
 

@@ -487,3 +487,11 @@ def test_another_distribution_is_refused_by_its_name(kind: str) -> None:
     entry = {"name": "lr", "type": kind, "lower": 0, "upper": 1, "mu": 0.5, "sigma": 1, "default_value": 0.5}
     with pytest.raises(UsageError, match=rf"lr is drawn from another distribution than a uniform one \({kind}\)"):
         read(json.dumps({"hyperparameters": [entry]}))
+
+
+def test_choices_of_no_weight_are_left_out_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    entry = {"name": "boosting", "type": "categorical", "choices": ["gbdt", "dart", "goss"], "weights": [3, 1, 0]}
+    space = read(json.dumps({"hyperparameters": [entry]}))
+    with pytest.raises(UsageError, match="boosting cannot be 'goss'"):
+        space.from_values({"boosting": "goss"})
+    assert caplog.messages == ["choices of boosting with a weight of 0 are left out: ['goss']"]

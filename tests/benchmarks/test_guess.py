@@ -411,3 +411,18 @@ def test_one_negative_number_may_stand_for_none(name: str, mark: int, guessed: G
     assert "stands for none" not in guessed("\n".join([f"lr,bs,neg_{name},err", *rows]))
     two = [row.replace(f",{mark},", ",-0.25,") for row in rows]
     assert "stands for none" not in guessed("\n".join([f"lr,bs,{name},err", *two]))
+
+
+def test_a_column_of_lists_is_left_out(tmp_path: Path) -> None:
+    rows = 12
+    frame = pd.DataFrame({"units": [2**i for i in range(4)] * 3, "val_error": [i / 7 for i in range(rows)]})
+    frame["seed"], frame["channels"] = [i // 4 for i in range(rows)], [[i, i] for i in range(rows)]
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert "#   channels: holds neither numbers nor texts" in guess(tmp_path / "t.parquet").text
+
+
+@pytest.mark.parametrize("text", ['{"id": 1, "loss": 2}\n', '[\n {"id": 1}]', ' {\n "id": 1}'])
+def test_json_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(UsageError, match="is JSON: a table is CSV or Parquet"):
+        guess(tmp_path / "t.csv")

@@ -49,6 +49,13 @@ def test_a_store_whose_archive_would_be_refused_is_not_packed(tmp_path: Path) ->
     with pytest.raises(StoreError, match="a title, a label or a name with a control character"):
         pack(store, tmp_path / "store.zip")
     assert not (tmp_path / "store.zip").exists()
+    half = Store.create(tmp_path / "half")
+    half.commit(make_setup(), [make_run(0, [1.0])], FACTS | {"origin": "half a character: \ud83d"})
+    with pytest.raises(StoreError, match="a control character"):
+        pack(half, tmp_path / "half.zip")
+    whole = Store.create(tmp_path / "whole")
+    whole.commit(make_setup(), [make_run(0, [1.0])], FACTS | {"origin": "a whole one: \U0001f600"})
+    pack(whole, tmp_path / "whole.zip")
     other = Store.create(tmp_path / "other")
     other.commit(make_setup(), [make_run(0, [1.0])], FACTS | {"origin": "runs\u202evsc.exe"})
     with pytest.raises(StoreError, match="a control character"):
