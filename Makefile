@@ -115,7 +115,7 @@ $(FINDINGS): setup
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS) $(OPTIONS); done
 	$(BIN)/python -m research.findings $(SUITES)
 
-# The embedded tables sk-… (docs/own-tables.md), computed anew; what was interrupted goes on where it was. The folder is kept.
+# The embedded tables sk-… (docs/notebook/own-tables.md), computed anew; what was interrupted goes on where it was. The folder is kept.
 TABLES ?= runs/tables
 tables: setup
 	@echo "tables: trains scikit-learn's estimators in one process, about an hour on an idle core; evaluations are kept in $(TABLES)"
@@ -127,7 +127,7 @@ tables: setup
 	done; done
 	$(BIN)/python -m research.own_tables $(TABLES)
 
-# The table cells-organa (docs/tabulate.md), in parts: trains, at the lowest priority, what its part lacks, and appends to the part,
+# The table cells-organa (docs/notebook/tabulate.md), in parts: trains, at the lowest priority, what its part lacks, and appends to the part,
 # which is to be committed. Interrupt it at any time; the next call goes on.
 cells-organa: EXTRAS := live
 cells-organa: setup

@@ -46,6 +46,11 @@ class Bananas(Method):
     and with encoding=values, as the set of its named values. Unknown constraints are predicted like the objective.
     Candidates are compared by sampled violation, then sampled objective. Pending evaluations are ignored.
 
+    Take it for cells and graphs with some hundred evaluations, and ten milliseconds or more to think.
+
+    Beside its source: follows naszilla's defaults, but paths are those of the layer graph, the 500 seen most often
+    have a bit, targets are standardised, and constraints are further outputs of the same networks.
+
     Options:
         initial: random configurations at first, at least 1.
         batch: proposals per fit of the ensemble, at least 1.

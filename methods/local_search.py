@@ -34,6 +34,10 @@ class LocalSearch(Method):
     whose neighbours it has not evaluated, and starts anew when there is none. Before anything is feasible, the archive
     is the evaluation with the smallest violation.
 
+    Take it for a strong and cheap baseline on grids, cells and graphs.
+
+    Beside its source: it was not set beside other code.
+
     Options:
         initial: random configurations from which each start chooses the best, at least 1.
     """

@@ -34,6 +34,10 @@ class Mcts(Method):
     that often, until all have. (What is completed at random below a new node is not counted.) Without this rule most
     proposals on a table without noise were repetitions; under noise some repetitions say which configuration is best.
 
+    Take it for programs of the search-space language, as in its paper.
+
+    Beside its source: it leaves a leaf that it has asked for √N times, since it would repeat itself.
+
     Options:
         exploration: weight of the term that favours seldom visited children, 0 or more; rewards lie in [0, 1].
         bisection: true replaces a choice among many values by choices between halves of their list, so that

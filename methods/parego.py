@@ -41,6 +41,10 @@ class ParEGO(Method):
     scalars, then asked; constraints are left to it. The paper's own method is a Gaussian process; the default here is
     c-TPE, and the beginning is random (the paper: 11d - 1 points of a Latin hypercube).
 
+    Take it for fronts by a method for one objective.
+
+    Beside its source: its method is c-TPE in place of the paper's Gaussian process.
+
     Options:
         by: a method for one objective that learns from evaluations it did not ask for, with its defaults.
         initial: random configurations at first, at least 1; if `by` needs more, it draws the rest.

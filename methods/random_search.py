@@ -12,7 +12,12 @@ from nasbench.methods.problem import Observation, Problem
 
 @METHODS.register("random")
 class RandomSearch(Method):
-    """Samples the space and learns nothing: the baseline every other method must beat."""
+    """Samples the space and learns nothing: the baseline every other method must beat.
+
+    Take it for a baseline in every comparison.
+
+    Beside its source: nothing departs.
+    """
 
     needs = Needs(several=True)
     about = About(source="J. Bergstra and Y. Bengio. Random Search for Hyper-Parameter Optimization. JMLR 13, 2012.")

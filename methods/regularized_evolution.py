@@ -41,6 +41,10 @@ class RegularizedEvolution(Method):
     feasible members are compared by their nondominated rank in the population, then by crowding distance (the
     tournament of NSGA-II).
 
+    Take it for thousands of evaluations; with fewer, `population=20`.
+
+    Beside its source: violations are compared before objectives; it was not set beside other code.
+
     Options:
         population: number of living members, and of random configurations at first; at least 1.
         tournament: members drawn for each tournament, at least 1.

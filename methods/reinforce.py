@@ -34,6 +34,10 @@ class Reinforce(Method):
     real number or an integer is a choice among 16 equal parts of its range, in which its value is drawn uniformly. With
     several workers the gradient is that of the policy when a proposal is told.
 
+    Take it for a comparison with NAS-Bench-201's paper, which has it as a baseline.
+
+    Beside its source: a real number is a choice among 16 parts of its range.
+
     Options:
         rate: step of Adam, above 0. By default that of the scripts of NATS-Bench; those of NAS-Bench-201 take 0.001.
         momentum: of the moving average, in [0, 1).

@@ -28,6 +28,10 @@ class Smbo(Method):
     observation counts as the worst feasible one; while none is feasible, each counts with its violation.
     By default pending evaluations (asynchronous workers) are ignored: the random candidates make proposals differ.
 
+    Take it for programs of the search-space language, as in its paper.
+
+    Beside its source: 256 buckets and a penalty of 1, where its authors' code has 2,048 and 10⁻⁵.
+
     Options:
         candidates: random configurations per proposal, of which the best predicted is proposed.
         explore: probability of a random proposal, in [0, 1].

@@ -1,6 +1,6 @@
 """Reports a suite's store into docs/reproduced/, and writes what is there into the pages that show it.
 
-`python -m research.gpu --out docs/reproduced/gpu` writes the table of docs/gpu.md there itself.
+`python -m research.gpu --out docs/reproduced/gpu` writes the table of docs/notebook/gpu.md there itself.
 
     python -m research.findings SUITE…   # reports runs/SUITE first; the Makefile's reproduce-… targets call this
     python -m research.findings          # writes the pages only
@@ -29,7 +29,7 @@ from nasbench.base.numbers import p_value
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
+PAGES = (ROOT / "README.md", DOCS / "notebook" / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
 PARTS = {
     "ctpe-paper": ("constraints",),
     "ctpe-rivals": ("thinking",),

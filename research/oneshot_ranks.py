@@ -4,7 +4,7 @@
     python -m research.oneshot_ranks digits       # 64 networks trained twice, then searched: longer
 
 Spearman's rho over architectures, for each method and the foils: the mean, the least and the most of all seeds.
-docs/oneshot.md has the tables and says what they mean. Needs the extra `live`.
+docs/notebook/oneshot.md has the tables and says what they mean. Needs the extra `live`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ PyTorch's CPU build; its CUDA build brings NVIDIA's packages under their own lic
 `smac`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each benchmark:
 `nasbench show NAME`.
 
-None is under a strong copyleft licence; those under the LGPL (moocore) and the MPL (changes of their own files must be
+None is under a strong copyleft licence. Those under the LGPL (moocore) and the MPL (changes of their own files must be
 published) are used unchanged, as packages of their own. `python tests/test_licences.py` writes the table anew, of an
 environment with these extras alone.
 

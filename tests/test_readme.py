@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import json
-import os
 import re
 import shlex
 import shutil
@@ -27,6 +26,7 @@ from nasbench.cli.engine.executors import EXECUTORS
 from nasbench.cli.engine.suites import load_suite
 from nasbench.cli.main import COMMANDS
 from nasbench.methods import METHODS
+from research.tutorials import typed
 from tests.conftest import Printed
 
 ROOT = Path(__file__).parent.parent
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: str) -> list[Block]:
-    found = re.findall(r"(<!-- not run: .+ -->\n)?```([a-z]*)\n(.*?)```", PAGES[page], re.DOTALL)
+    found = re.findall(r"(<!-- not run: [^\n]+ -->\n)?```([a-z]*)\n(.*?)```", PAGES[page], re.DOTALL)
     return [Block(language, text, not comment) for comment, language, text in found]
 
 
@@ -204,29 +204,19 @@ def test_the_toml_of_the_page_on_a_csv_is_guessed(tmp_path: Path) -> None:
         ("from-csv-to-figure", 6, "paper/fig-ranks.pdf"),
         ("first-comparison", 4, "paper/fig-ranks.pdf"),
         ("elsewhere", 4, "report/index.html"),
+        ("own-method", 5, "paper/fig-ranks.pdf"),
+        ("train-networks", 4, "paper/fig-ranks.pdf"),
         ("programs", 3, "runs/agent/0-schema.parquet"),
     ],
 )
 def test_the_commands_of_a_page_print_what_it_shows(page: str, count: int, made: str, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "nasbench").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nasbench "$@"\n')
-    (tmp_path / "nasbench").chmod(0o755)
-    folders = {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "NASBENCH_DATA": str(tmp_path / "data"),
-        "PYTHONPATH": str(ROOT),
-    }
-    shown = "".join(block.text for block in blocks(f"docs/{page}.md") if not block.language)
-    sessions = [session.split("\n", maxsplit=1) for session in shown.removeprefix("$ ").split("\n$ ")]
-    assert len(sessions) == count
-    for command, expected in ((words[0], words[1] if words[1:] else "") for words in sessions):
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=os.environ | folders, capture_output=True, text=True, check=False
-        )
+    results = list(typed(page, tmp_path))
+    assert len(results) == count
+    for command, expected, done in results:
         assert done.returncode == 0, done.stderr
         found, wanted = (re.sub(r"in [\d.]+ s \([\d,]+/s\)", "in time", text) for text in (done.stdout, expected))
         pattern = ".*".join(map(re.escape, wanted.strip().split("…")))
-        assert re.fullmatch(pattern, found.strip(), re.DOTALL), found
+        assert re.fullmatch(pattern, found.strip(), re.DOTALL), (command, found)
     assert (tmp_path / made).is_file()
 
 
@@ -309,9 +299,18 @@ def test_published_numbers_on_the_pages_are_those_of_the_file() -> None:
 
 
 def test_the_site_has_every_page() -> None:
+    """The notebook is linked from its own pages alone."""
     listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("**/*.md")}
-    assert sorted(listed) == sorted(there)
+    apart = {page for page in there if page.startswith(("findings/", "notebook/", "reference/methods/"))}
+    assert sorted(listed) == sorted(there - apart)
+
+
+def test_every_page_of_the_notebook_is_linked() -> None:
+    for folder in ("findings", "notebook"):
+        index = PAGES["docs/notebook/index.md"] + PAGES["docs/findings/index.md"]
+        for path in (ROOT / "docs" / folder).glob("*.md"):
+            assert path.stem == "index" or re.search(rf"[(/]{path.stem}\.md", index), path
 
 
 def test_the_readme_is_a_front_page() -> None:

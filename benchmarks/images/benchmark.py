@@ -58,7 +58,7 @@ class ImageBenchmark(Benchmark):
 
     repeatable = Repeatable.SAME_MACHINE
     kind = "live"
-    gpus = 0.25  # four networks for images of 28 x 28 pixels share a GPU; more where processes do by MPS (docs/gpu.md)
+    gpus = 0.25  # four networks for images of 28 x 28 pixels share a GPU; more by MPS (docs/notebook/gpu.md)
 
     def __init__(
         self,

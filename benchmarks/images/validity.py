@@ -22,7 +22,7 @@ _FAILED = {
         "its pilot failed: the order of 40 cells by three seeds hardly repeats itself (reliability 0.67, 0.47 to 0.78)"
     ),
 }
-"""Cautions of benchmarks whose pilot failed, by name (docs/tabulate.md)."""
+"""Cautions of benchmarks whose pilot failed, by name (docs/notebook/tabulate.md)."""
 
 _PASSED = {
     "medmnist-organa/nasbench201/rank": (

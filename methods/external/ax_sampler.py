@@ -32,6 +32,10 @@ class AxNEI(Method):
     Ax treats conditional hyper-parameters as always present: the value of an absent one has no effect. A suggestion
     takes seconds. Where it stands for another configuration (of a list of rows the nearest), Ax is told of that one.
 
+    Take it for few and dear evaluations of numbers, with constraints, where seconds of thinking do not matter.
+
+    Beside its source: it is Ax's own.
+
     Options:
         initial: Sobol points at first, at least 1.
     """
@@ -152,6 +156,10 @@ class AxNEHVI(AxNEI):
     """Ax for several objectives: noisy expected hypervolume improvement (Daulton et al., 2021), with constraints.
 
     Metrics of which ratios count (`Metric.log`) are minimised by their logarithm. Ax infers the reference point.
+
+    Take it for few and dear evaluations with two or three objectives.
+
+    Beside its source: it is Ax's own.
     """
 
     about = replace(

@@ -38,6 +38,10 @@ class CatCma(Method):
     generation, as for `smac`. A generation is told when that many evaluations are. When the package says that a search
     has converged, another one begins.
 
+    Take it for numbers and categories mixed, with some hundred evaluations at least.
+
+    Beside its source: it is its authors' package; constraints are a penalty within each generation.
+
     Options:
         population: configurations of a generation, 4 or more; 0 for the package's 4 + 3 ln d of d hyper-parameters.
     """

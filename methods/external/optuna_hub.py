@@ -41,6 +41,10 @@ class OptunaHub(OptunaMethod):
     `constraints_func` and `search_space` if it takes them. A sampler that takes no seed is refused, because its runs
     could not be repeated.
 
+    Take it for a sampler that somebody has published there.
+
+    Beside its source: it is the package's own; only a sampler that takes a seed is run.
+
     Options:
         path: your clone of optunahub-registry; required.
         package: the package in it, for example samplers/ctpe; required.

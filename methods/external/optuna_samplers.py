@@ -199,6 +199,10 @@ class Optuna(_BuiltIn):
     The other options are passed to the sampler if it has them, else refused. cmaes, qmc and random ignore constraints;
     cmaes searches spaces of numbers only, and serves one objective.
 
+    Take it for another sampler of Optuna, by `sampler=NAME`, on our benchmarks.
+
+    Beside its source: it is Optuna's own.
+
     Options:
         sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
         initial: random configurations at first, if the sampler has `n_startup_trials`; 0 for its default.
@@ -236,6 +240,10 @@ class Optuna(_BuiltIn):
 class OptunaTPE(_BuiltIn):
     """Optuna's TPE with its defaults and its handling of constraints (which is not c-TPE).
 
+    Take it for a comparison with the TPE that most people use.
+
+    Beside its source: it is Optuna's own.
+
     Options:
         initial: random configurations at first, at least 1.
     """
@@ -251,6 +259,10 @@ class OptunaTPE(_BuiltIn):
 @METHODS.register("cnsga2")
 class CNSGA2(_BuiltIn):
     """Constrained NSGA-II (Deb et al., 2002), Optuna's, with the population of the c-TPE paper.
+
+    Take it for a comparison with c-TPE's paper, which has it as a rival.
+
+    Beside its source: it is Optuna's own; the population is the paper's.
 
     Options:
         population: members of a generation, at least 2.
@@ -277,6 +289,10 @@ class NSGA2(CNSGA2):
     """NSGA-II with constrained domination (Deb et al., 2002), Optuna's, for several objectives.
 
     Its population is that of `cnsga2`: eight members, as in the c-TPE paper. With one objective it is `cnsga2`.
+
+    Take it for fronts, as the best-known evolutionary baseline.
+
+    Beside its source: it is Optuna's own, with a population of eight.
     """
 
     needs = replace(CNSGA2.needs, several=True)
@@ -287,6 +303,10 @@ class MOTPE(OptunaTPE):
     """Multi-objective TPE (Ozaki et al., 2020), Optuna's, for several objectives.
 
     Constraints are handled as in `optuna-tpe`, which it is with one objective.
+
+    Take it for fronts, as the baseline of Bayesian optimisation.
+
+    Beside its source: it is Optuna's own.
 
     Options:
         initial: random configurations at first, at least 1.
@@ -308,6 +328,10 @@ class OptunaGP(_BuiltIn):
     """Optuna's Gaussian process with constrained expected improvement (log EI).
 
     With several objectives it maximises the expected hypervolume improvement (log EHVI), with constraints.
+
+    Take it for few evaluations of numbers, with constraints or several objectives.
+
+    Beside its source: it is Optuna's own.
 
     Options:
         initial: random configurations at first, at least 1.

@@ -48,8 +48,12 @@ def _repeatable(options: Options) -> Repeatable:
 class Process(Method):
     """A program in any language, which proposes: `process:command="node agent.js",name=my-agent`.
 
-    It reads lines of JSON and answers each with one: hello, ask, tell; see docs/programs.md. A comma cannot stand in
+    It reads lines of JSON and answers each with one: hello, ask, tell; see docs/protocol.md. A comma cannot stand in
     the command, and no shell reads it. Its words and the digests of the files among them identify the method.
+
+    Take it for a method that is written in another language, or an agent.
+
+    Beside its source: there is nothing to depart from.
 
     Options:
         command: the program with its arguments; required.

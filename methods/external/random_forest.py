@@ -29,6 +29,11 @@ class RandomForestCEI(Method):
     After the initial configurations, it proposes the best of many candidates: random ones, and neighbours of the best
     configurations so far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
 
+    Take it for tables with constraints, as a model without kernels.
+
+    Beside its source: it stands for Hypermapper 2, which does not run beside current scikit-learn, and was not set
+    beside it.
+
     Options:
         initial: random configurations at first, at least 1.
         candidates: candidates per proposal.

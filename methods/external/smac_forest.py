@@ -41,6 +41,10 @@ class Smac(Method):
     when that worst changes. A failed evaluation costs the worst of all. A pending configuration is not proposed again.
     When SMAC has no proposal left, random ones follow.
 
+    Take it for a comparison with SMAC3 on mixed and conditional spaces.
+
+    Beside its source: it is SMAC3's own but for constraints, which become a penalty.
+
     Options:
         initial: Sobol points at first, at least 1.
         retrain: proposals per fit of the forest, at least 1 (SMAC's default is 8).

@@ -37,6 +37,11 @@ class BOHB(Hyperband):
     of the authors' package HpBandSter. They ignore constraints, but that a training that failed or was refused counts
     as one with an infinite loss, as in the package; promotions do not.
 
+    Take it for trainings that can be watched, with budget for some dozens to the end.
+
+    Beside its source: its model is the package's, bracket sizes are Hyperband's (`brackets=hpbandster`: the
+    package's, than which a run is then better with probability 0.42).
+
     Options:
         explore: share of new configurations that are random, in [0, 1].
         pending: ignored, or bad: a new configuration is a bad observation until its first evaluation is told.
@@ -118,6 +123,10 @@ class CBOHB(BOHB):
     A configuration whose cheap metrics (its size) violate a constraint is redrawn before any training, from the same
     source (model or random), and after 500 draws at random. After 1,000 draws the last one is proposed; a live
     benchmark refuses to train it. Promotions compare violations first. Without a constraint it is `bohb`.
+
+    Take it for trainings that can be watched, under a limit on size.
+
+    Beside its source: no paper describes it; where it was tried it was not better than `c-tpe`.
     """
 
     about = replace(

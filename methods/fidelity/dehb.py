@@ -103,8 +103,12 @@ class DEHB(Hyperband):
     (rand/1, F = 0.5), crossed with the next parent of its level (CR = 0.5), which it replaces if it is no worse. As in
     the authors' code, initial vectors are bred from and not evaluated (the paper evaluates them), and brackets have its
     sizes.
-    Members are compared as in Hyperband: by violation, then by objective. docs/multi-fidelity.md describes how
+    Members are compared as in Hyperband: by violation, then by objective. docs/notebook/multi-fidelity.md describes how
     categories, levels and conditions are encoded in the unit cube.
+
+    Take it for trainings that can be watched, after a small budget.
+
+    Beside its source: levels, parents and promotions are those of the package DEHB 0.1.2.
     """
 
     about = replace(

@@ -47,6 +47,10 @@ class FreezeThaw(Method):
     training if no earlier training with so large a violation has come down to the incumbent's. If each level is a
     separate training, all configurations are trained to the end.
 
+    Take it for trainings that can be watched, without rungs.
+
+    Beside its source: only the idea is the paper's: there is no Gaussian process over curves.
+
     Options:
         eta: a training pauses whenever its length has grown by this factor; at least 2.
         lowest: no training pauses below this level; 0 for the last level within 1/8 (or 1/eta, if that is less) of the
@@ -228,7 +232,7 @@ def extrapolated(levels: Sequence[int], curve: Sequence[float], highest: int) ->
     """The predicted final value: the mean of the last value and of a power law fitted to the later half of the curve.
 
     If that half has fewer than four points, it is the last value. (The beginning does not follow a power law, and a
-    power law alone predicts worse than the last value: docs/multi-fidelity.md.)
+    power law alone predicts worse than the last value: docs/notebook/multi-fidelity.md.)
 
     Args:
         levels: the levels of the curve, ascending.

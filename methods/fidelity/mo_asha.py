@@ -53,6 +53,10 @@ class MOASHA(ASHA):
     with equal violations (infinite where a metric is known only after a whole training) are ordered likewise, by the
     objectives that any of them has. With one objective it is `asha` with its variant of promotion.
 
+    Take it for fronts of trainings that can be watched.
+
+    Beside its source: the epsilon-net is the paper's; it was not set beside other code.
+
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
         lowest: no level below this one is used; 0 for the first level.

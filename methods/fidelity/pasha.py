@@ -32,6 +32,10 @@ class PASHA(ASHA):
     Once the order is stable nothing is trained longer, so that few networks or none are trained to the end, and
     incumbents are those of the highest level reached.
 
+    Take it for trainings that can be watched, where few epochs may be enough.
+
+    Beside its source: it was not set beside its authors' code; in equal epochs it is equivalent to `asha`.
+
     Options:
         eta: the best 1/eta of the trainings of a rung continue; at least 2.
         lowest: no level below this one is used; 0 for the first level.

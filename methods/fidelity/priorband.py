@@ -28,9 +28,13 @@ class PriorBand(Hyperband):
     distribution around it, which may give the old value again (later versions of the authors' code exclude it). The
     first configuration is the believed one.
 
+    Take it for trainings that can be watched, by somebody who believes in certain values.
+
+    Beside its source: a neighbour may be the incumbent again; it was not set beside its authors' code.
+
     Options:
         prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or
-            misleading, an expert simulated from the table (docs/methods.md); empty for none.
+            misleading, an expert simulated from the table (docs/known-before.md); empty for none.
     """
 
     about = replace(

@@ -96,6 +96,11 @@ class Nasbot(_OnGraphs):
     improvement is multiplied by the probability that constraints hold, each by its Gaussian process, or exactly if its
     metric is known without an evaluation.
 
+    Take it for networks as graphs of layers, dear to train.
+
+    Beside its source: distances equal its authors' to 3e-11, the posterior to 3e-10; docs/nasbot.md lists what
+    departs.
+
     Options:
         refit: observations after which hyper-parameters are sampled again.
         draws: hyper-parameters drawn for this, weighted by their likelihood.
@@ -214,7 +219,12 @@ class Nasbot(_OnGraphs):
 
 @METHODS.register("nasbot-rand")
 class NasbotRandom(_OnGraphs):
-    """A random network in place of the best one by the acquisition (the paper's RAND)."""
+    """A random network in place of the best one by the acquisition (the paper's RAND).
+
+    Take it for a comparison with NASBOT's paper, which has it as a baseline.
+
+    Beside its source: as `nasbot`.
+    """
 
     about = replace(_OnGraphs.about, version=4)
 
@@ -234,6 +244,10 @@ class NasbotEvolution(_OnGraphs):
 
     The probability of a parent grows with its advantage over the average. Networks are compared by feasibility, then
     violation, then objective.
+
+    Take it for free networks without a model.
+
+    Beside its source: as `nasbot`; broods have 20 members in place of the code's 50.
 
     Options:
         brood: mutants per generation, at least 1.

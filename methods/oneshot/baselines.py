@@ -37,7 +37,12 @@ def mean_flops(settings: Settings, space: Searchable) -> float:
 
 @METHODS.register("one-shot-random")
 class OneShotRandom(OneShot):
-    """Draws from the space of a one-shot method without a search: the baseline that every search must beat."""
+    """Draws from the space of a one-shot method without a search: the baseline that every search must beat.
+
+    Take it for a baseline beside every one-shot search.
+
+    Beside its source: there is nothing to depart from.
+    """
 
     about = replace(OneShot.about, source="No paper: a baseline of this project.", shortened_by=())
 
@@ -65,6 +70,10 @@ class SPOS(OneShot):
     One half of the training images trains the weights: each batch trains one path, drawn uniformly. The other half
     ranks paths, each normalised by its statistics on the first half. Paths are proposed in the order of their ranks.
     The evolution's defaults are the authors'.
+
+    Take it for shared weights without a bilevel step.
+
+    Beside its source: paths are drawn uniformly, not by bins of FLOPs; methods/oneshot/README.md has the table.
 
     Options:
         population: paths per generation, at least 1.

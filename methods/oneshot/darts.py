@@ -23,6 +23,10 @@ _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 class DARTS(OneShot):
     """DARTS (Liu et al., ICLR 2019): each step descends the validation loss at the weights one step ahead.
 
+    Take it for the first-order baseline of one-shot searches.
+
+    Beside its source: methods/oneshot/README.md has the table of departures from the scripts.
+
     Options:
         order: 2, or 1 to use the present weights (the cheap approximation).
     """
@@ -41,7 +45,12 @@ class DARTS(OneShot):
 
 @METHODS.register("milenas")
 class MiLeNAS(OneShot):
-    """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together."""
+    """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together.
+
+    Take it for one-shot search by first-order steps, cheaper than DARTS.
+
+    Beside its source: methods/oneshot/README.md has the table of departures from the scripts.
+    """
 
     about = replace(
         OneShot.about,
@@ -57,7 +66,12 @@ class MiLeNAS(OneShot):
 
 @METHODS.register("zo-darts")
 class ZODARTS(OneShot):
-    """ZO-DARTS (Xie et al., ICASSP 2023): zeroth-order estimates of the gradient, over windows of T steps."""
+    """ZO-DARTS (Xie et al., ICASSP 2023): zeroth-order estimates of the gradient, over windows of T steps.
+
+    Take it for one-shot search by zeroth-order estimates, in less memory.
+
+    Beside its source: methods/oneshot/README.md has the table of departures from the scripts.
+    """
 
     about = replace(
         OneShot.about,
@@ -93,7 +107,12 @@ class ZODARTS(OneShot):
 
 @METHODS.register("zo-darts+")
 class ZODARTSPlus(OneShot):
-    """ZO-DARTS+ (Xie et al., ESANN 2024): ZO-DARTS with sparsemax instead of softmax, at a falling temperature."""
+    """ZO-DARTS+ (Xie et al., ESANN 2024): ZO-DARTS with sparsemax instead of softmax, at a falling temperature.
+
+    Take it for ZO-DARTS with sparse probabilities.
+
+    Beside its source: methods/oneshot/README.md has the table of departures from the scripts.
+    """
 
     about = replace(
         OneShot.about,
@@ -141,6 +160,10 @@ class ZODARTSPlusPlus(OneShot):
     """ZO-DARTS++ (Xie et al.): ZO-DARTS+ with one cell per stage, and kernel sizes and depths from epoch `theta`.
 
     A penalty pulls the expected number of parameters between bounds; architectures drawn outside them are redrawn.
+
+    Take it for one-shot search for operations, kernel sizes and depths within bounds on size.
+
+    Beside its source: methods/oneshot/README.md has the table of departures from the scripts.
 
     Options:
         theta: first epoch, from 0, in which kernel sizes and depths are searched.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.base.errors import Misfit, UsageError, check_least
+from nasbench.base.layout import span
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
@@ -136,7 +137,7 @@ class OneShot(LongSearch):
 
     def _run(self, search: Search) -> None:
         try:
-            search.run(self._problem.state, lambda _: self._say(search.log))
+            search.run(self._problem.state, lambda _: self._say(search.log[-1]))
         finally:
             self.unpaid, self._epochs = search.earlier, search.log
 
@@ -225,31 +226,18 @@ class OneShot(LongSearch):
                 f"{largest:,.0f}"
             )
 
-    def _say(self, log: Sequence[SearchEpoch]) -> None:
-        """Logs progress and losses, at most every ten seconds."""
-        stop, epoch = self._settings.stop, log[-1]
+    def _say(self, epoch: SearchEpoch) -> None:
+        """Logs progress and losses, at most every ten seconds; all else of an epoch is in the search log."""
+        stop = self._settings.stop
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
         self._said = monotonic()
-        learnt = (
-            f", {epoch.parameters:,.0f} parameters expected, {epoch.alive:.1f} operations per edge, cosine "
-            f"{epoch.kept:.2f} between α now and after the first epoch"
-        )
+        done = epoch.epoch + 1
+        left = span(epoch.seconds * (stop - done))
         _LOG.info(
-            "epoch %d of %d, %.1f s per epoch: loss %.3f (half that trains the weights) %.3f (other half)%s%s%s",
-            epoch.epoch + 1,
-            stop,
-            epoch.seconds,
-            epoch.train_loss,
-            epoch.val_loss,
-            f", tau {epoch.temperature:.3f}" if self._settings.sparse else "",
-            learnt if epoch.probabilities else "",
-            "".join(
-                f", |s| {abs(logged.updates[0].s):,.3g} {when}"
-                for logged, when in zip((log[0], epoch), ("at first", "now"), strict=True)
-                if logged.updates
-            ),
-        )
+            "epoch %d of %d, some %s left: loss %.3f, validation loss %.3f",
+            done, stop, left, epoch.train_loss, epoch.val_loss,
+        )  # fmt: skip
 
 
 def supernet_of(problem: Problem) -> Searchable:

@@ -29,6 +29,10 @@ class Proxy(OneShotRandom):
     share one ReLU, and those that also enter the same node are one, which moves naswot and grad_norm a little. The
     seconds of all scores are those of the first proposal.
 
+    Take it for networks without any training, as a cheap baseline.
+
+    Beside its source: convolutions share a ReLU here, which moves two of the scores a little.
+
     Options:
         score: naswot (Mellor et al., ICML 2021: the logarithm of the determinant of the kernel of ReLU codes), synflow
             (Tanaka et al., NeurIPS 2020), grad_norm, snip (Lee et al., ICLR 2019), or params, the number of parameters.

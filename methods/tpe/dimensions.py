@@ -27,7 +27,7 @@ Array: TypeAlias = NDArray[np.float64]
 _TOP = 0.8  # mass of the Aitchison-Aitken kernel on the observed choice (authors' scripts)
 NARROWEST = 0.08
 """Smallest bandwidth of a real or integer hyper-parameter as a share of its range: with the 1 % of the c-TPE authors'
-scripts a search ends in a box of a hundredth of each range (docs/ctpe.md)."""
+scripts a search ends in a box of a hundredth of each range (docs/notebook/ctpe.md)."""
 NARROWEST_OF_SCRIPTS = 0.01
 _MOST_LEVELS = 32  # an ordinal or integer with more is treated as continuous: tables grow with the square
 

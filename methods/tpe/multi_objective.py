@@ -23,6 +23,10 @@ class CMOTPE(CTPE):
     hypervolume contributions, both after MOTPE, with losses scaled to [0, 1] and a reference point a tenth beyond. As
     in c-TPE, the split counts feasible observations only, every constraint has its own relative density ratio, and the
     ratios are multiplied. No paper describes this combination. With one objective it is c-TPE.
+
+    Take it for fronts under constraints.
+
+    Beside its source: no paper describes it.
     """
 
     about = replace(

@@ -1,7 +1,7 @@
 """TPE (Bergstra et al., 2011) and c-TPE (Watanabe and Hutter, IJCAI 2023).
 
 There are three variants: `amended` (default), `paper` (the text of the c-TPE paper) and `scripts` (its authors' code).
-`docs/ctpe.md` lists every difference with its reason and its measured effect. In short:
+`docs/notebook/ctpe.md` lists every difference with its reason and its measured effect. In short:
 
 * amended: coordinates that have been evaluated `evaluations_that_bar` times are not proposed again, because on a noisy
   finite space the acquisition's maximum is usually a repetition. Without constraints, categorical kernels and γ are
@@ -83,6 +83,11 @@ class TPE(Method):
     constraint (c-TPE, appendix D) and does not count for the objective; so does one that is refused before training,
     which keeps later proposals away from known constraints.
 
+    Take it for a space without constraints, mixed or conditional, with 50 evaluations or more.
+
+    Beside its source: a run is better than one of Optuna's with probability 0.52 to 0.54; it does not repeat itself
+    on noisy tables, and its kernels are at least 8 % of a range.
+
     Options:
         candidates: configurations compared per ask and metric; 0 for the variant's default: 48 in amended c-TPE with
             constraints, else 24.
@@ -90,7 +95,7 @@ class TPE(Method):
         gamma: number of good observations among N: sqrt (a quarter of the root of N), linear (a tenth, at most 25), or
             auto (linear in the amended variant without constraints, else sqrt).
         variant: amended (does not repeat itself on noisy tables), paper (the text of the c-TPE paper), or scripts (its
-            authors' code); docs/ctpe.md lists the differences.
+            authors' code); docs/notebook/ctpe.md lists the differences.
         pending: ignored, or bad: a pending evaluation is a bad observation of the objective until it is told.
     """
 
@@ -240,6 +245,11 @@ class NaiveCTPE(TPE):
 
     The baseline of the c-TPE paper: no relative ratios, and the split of the objective ignores feasibility. Without a
     constraint it is TPE, but for scores that nearly tie.
+
+    Take it for a comparison with c-TPE's paper, which has it as the baseline.
+
+    Beside its source: a run is better than its authors' median with probability 0.50 to 0.54 on 63 settings;
+    departures are those of `c-tpe`.
     """
 
     about = replace(TPE.about, source=_CTPE_PAPER, version=6, seconds=1.4e-4)
@@ -256,10 +266,15 @@ class CTPE(TPE):
     random configurations before the first evaluation and adds them to the observations of these constraints (knowledge
     augmentation, appendix C). With neither a constraint nor a prior it is TPE.
 
+    Take it for any space with constraints, and most without.
+
+    Beside its source: a run is better than its authors' median with probability 0.50 to 0.55 on 63 settings; what
+    departs is listed in docs/ctpe.md.
+
     Options:
         knowledge: random configurations whose cheap constraints are looked up before the first ask; 0 for none.
         prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or
-            misleading, an expert simulated from the table (docs/methods.md); empty for no prior.
+            misleading, an expert simulated from the table (docs/known-before.md); empty for no prior.
     """
 
     about = replace(TPE.about, source=_CTPE_PAPER, version=7, seconds=1.6e-4)

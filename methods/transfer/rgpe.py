@@ -46,6 +46,10 @@ class RGPE(Method):
     factor of the expected improvement. Candidates are new ones, while there are any, and no random ones come first.
     Pending evaluations are in no process.
 
+    Take it for a task beside other tables on the same space.
+
+    Beside its source: objectives become normal scores, where the paper standardises them.
+
     Options:
         known: configurations that are known of each other table, at least 3.
         candidates: configurations compared per ask: half of them random, half mutants of the five best; at least 2.

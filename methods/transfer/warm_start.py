@@ -54,6 +54,10 @@ class WarmStart(Method):
     workers up to w - 1 random configurations follow the beginning, because the method that continues has not been told
     all of it.
 
+    Take it for a task beside other tables, or with a cheap score, before another method goes on.
+
+    Beside its source: the portfolio is Wistuba et al.'s, over shares of better configurations.
+
     Options:
         by: the method that continues, with its defaults; one that learns from evaluations it did not ask for.
         knowledge: good, weak, misleading, tasks, or a metric that is known without an evaluation.

@@ -16,7 +16,7 @@ BYTES_A_ROW = 60.0
 """Bytes per row in a store without runs: runs on tables take 45 to 80, runs with networks more."""
 _USUAL_EVALUATIONS = 200  # assumed for a run on a table whose budget is in seconds
 _AROUND = 2e-5
-"""Seconds per evaluation of the runner and the store around a method that is asked one by one (docs/speed.md)."""
+"""Seconds per evaluation of the runner and the store around a method asked one by one (docs/notebook/speed.md)."""
 
 
 class Cost(NamedTuple):

@@ -31,7 +31,7 @@ from tests.benchmarks import directly
 from tests.conftest import Printed
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "own-tables.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "notebook" / "own-tables.md").read_text(encoding="utf-8")
 SECONDS = {"train_time", "predict_time"}
 
 each_learner = pytest.mark.parametrize("learner", LEARNERS)

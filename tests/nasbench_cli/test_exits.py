@@ -108,7 +108,7 @@ def test_a_command_in_an_error_names_a_path_as_a_shell_reads_it(
 
 
 def test_third_party_code_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert foreign_module._SECONDS == 60  # docs/reliability.md
+    assert foreign_module._SECONDS == 60  # docs/notebook/reliability.md
     monkeypatch.setattr(foreign_module, "_SECONDS", 0.2)
     with pytest.raises(Broken, match=r"TimeoutError: not done after 0\.2 s"), foreign():
         threading.Event().wait(20)

@@ -24,7 +24,7 @@ from nasbench.methods import METHODS, MethodSpec, Problem
 from tests.conftest import Lend
 from tests.nasbench_cli.toys import Careful
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+PAGE = Path(__file__).parents[2] / "docs" / "notebook" / "reliability.md"
 X86 = platform.machine() == "x86_64"
 TABLES = ("nb201-cifar10", "hpobench-car")
 

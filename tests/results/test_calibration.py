@@ -1,4 +1,4 @@
-"""The calibration study of docs/statistics.md in small: how often a report on equal methods says something false."""
+"""The calibration study of docs/notebook/statistics.md in small: how often reports on equal methods err."""
 
 from __future__ import annotations
 

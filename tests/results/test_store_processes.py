@@ -77,7 +77,7 @@ def test_who_waits_for_a_lock_says_for_whom_and_not_for_ever(store: Store, monke
     writer = context.Process(target=hold, args=(store.folder, begun, finish))
     writer.start()
     assert begun.wait(60)
-    assert store_module._PATIENCE == 300  # docs/reliability.md
+    assert store_module._PATIENCE == 300  # docs/notebook/reliability.md
     monkeypatch.setattr(store_module, "_PATIENCE", 0.1)
     with pytest.raises(StoreError, match=f"process {writer.pid} on .* has been using it for"):
         store.commit(make_setup(), [make_run(0, [1.0])], FACTS)

@@ -39,6 +39,11 @@ class SCBO(Method):
     evaluation counts with the worst excess known. By default pending evaluations (asynchronous workers) are ignored:
     the draws differ.
 
+    Take it for real-valued spaces with constraints and a hundred evaluations.
+
+    Beside its source: a run is better than one of BoTorch's recipe with probability 0.36, and 0.53 with that
+    recipe's noise, box and centre.
+
     Options:
         initial: random configurations that begin each region, at least 2.
         power: 2^power candidates are compared per ask; 4 to 13.

@@ -49,6 +49,10 @@ class Popnas(Method):
     round. The score is the rank among the observations: by violation of the constraints, then by objective; failed
     ones are last.
 
+    Take it for networks that grow by blocks, where training time counts, too.
+
+    Beside its source: a reconstruction from the paper: its predictors and its space are ours.
+
     Options:
         children: largest number of networks evaluated of each level's front.
         exploration: largest number of additional networks with neglected elements per level; 0 for none.

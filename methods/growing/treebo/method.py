@@ -49,6 +49,10 @@ class TreeBO(Method):
     method is Bayesian optimisation with one Gaussian process. Constraints count as in `nasbot`: by the probability that
     they hold, or exactly if the metric is known without an evaluation. Pending evaluations count with their mean.
 
+    Take it for a tree of decisions with numbers at its leaves.
+
+    Beside its source: a reconstruction from the paper; it was not set beside other code.
+
     Options:
         initial: random configurations at first, one per path if there are at most this number of paths.
         refit: observations after which hyper-parameters are fitted again.

@@ -1,1 +1,1 @@
-"""Reports recomputed from the words of docs/statistics.md, with numpy, scipy and pyarrow alone."""
+"""Reports recomputed from the words of docs/notebook/statistics.md, with numpy, scipy and pyarrow alone."""

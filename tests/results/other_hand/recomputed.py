@@ -1,4 +1,4 @@
-"""The verdicts of docs/statistics.md by numpy and scipy alone: no line of the project is used."""
+"""The verdicts of docs/notebook/statistics.md by numpy and scipy alone: no line of the project is used."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def incumbent(rows: Rows) -> int | None:
 
 
 def worth(rows: Rows, score: str, highest: int, seconds: float | None) -> float:
-    """The score of the incumbent by docs/store.md and docs/multi-fidelity.md, NaN where nothing was found."""
+    """The score of the incumbent by docs/store.md and docs/notebook/multi-fidelity.md, NaN where nothing was found."""
     rows = [row for row in rows if seconds is None or row["finished"] <= seconds]
     at = incumbent(rows)
     if at is None:
