@@ -51,6 +51,7 @@ def pages() -> dict[Path, str]:
     methods = [name for name in METHODS.names() if not METHODS.is_foreign(name)]
     made = {DOCS / "reference" / "methods" / f"{name}.md": method_page(name) for name in methods}
     made[DOCS / "reference" / "command-line.md"] = _command_line()
+    made[DOCS / "pages.md"] = _every_page()
     tables = {"methods": lambda: _methods(methods), "tables": _tables}
     for page in (DOCS / "methods.md", DOCS / "benchmarks.md"):
         text = page.read_text(encoding="utf-8")
@@ -159,6 +160,18 @@ def _tables() -> str:
             shown = ", ".join(f"`{other}`" for other in others[:3]) + (", …" if len(others) > 3 else "")
             lines.append(f"| `{name}` | {benchmark.space.size:,} | {benchmark.repetitions} | `{first}` | {shown} |")
     return "\n".join(lines) + "\n\n"
+
+
+def _every_page() -> str:
+    """A list of all pages, by the shelves of mkdocs.yml, for readers of the repository."""
+    lines = ["# All pages", ""]
+    _, _, navigation = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")
+    for indent, title, page in re.findall(r"^( +)- \"?([^\"\n]+?)\"?: *(\S*)$", navigation, re.MULTILINE):
+        if page not in ("index.md", "pages.md"):
+            link = f"* [{title}]({page})"
+            lines += [link] if page and len(indent) > 2 else [link, ""] if page else ["", f"## {title}", ""]
+    lines += ["", "What was measured, and everything in full, is in [the notebook](notebook/index.md)."]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
 def _command_line() -> str:

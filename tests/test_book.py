@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 LONGEST = {"Tutorials": 900, "How to": 700, "Explained": 600}
 """Words of a page on each shelf; ARCHITECTURE.md, which has a test of its own, is longer."""
-GENERATED = ("methods.md", "benchmarks.md", "api/", "reference/")
+GENERATED = ("methods.md", "benchmarks.md", "pages.md", "api/", "reference/")
 _BLOCK = re.compile(r"```.*?```|<!--.*?-->", re.DOTALL)
 
 

@@ -29,14 +29,14 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--baseline",
     metavar="METHOD",
-    help="Method that the others are compared with.  [default: that of the suite, or the first by expected rank; "
-    "with --against and nothing selected the store's method, if it has one alone]",
+    help="Method to compare the others with.  [default: the suite's, or the first; with --against a single method of "
+    "the store]",
 )
 @click.option(
     "--checkpoints",
     metavar="N,N,…",
-    help="Numbers of evaluations (or seconds, if the budget is in seconds) at which to compare, besides the end of the "
-    "budget.  [default: those of the suite, or 50,100,150,200; quarters of a budget in seconds]",
+    help="Evaluations (or seconds of a budget in seconds) at which to compare, besides the end.  [default: the "
+    "suite's, or 50,100,150,200; quarters of the seconds]",
 )
 @click.option("--method", multiple=True, metavar="NAME", help="Compare only this method; repeatable.")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave out a method; repeatable.")
@@ -48,10 +48,8 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--score",
     type=click.Choice(scores()),
-    help="What is compared: on tables the incumbent's value in a repetition hidden from its run (hidden), its mean "
-    "over all repetitions (mean), or its observed value; of several objectives the share of the attainable "
-    "hypervolume (share); where searches are looked up, the average of what they draw (average).  [default: the "
-    "suite's, or hidden; share for several objectives]",
+    help="The value of an incumbent: in a repetition hidden from its run, its mean, as observed; the share of a "
+    "hypervolume; the average of all draws.  [default: the suite's, or hidden; share for several objectives]",
 )
 @click.option(
     "--metric",
