@@ -133,6 +133,7 @@ cells-organa: EXTRAS := live
 cells-organa: setup
 	$(BIN)/nasbench data fetch medmnist-organa
 	nice -n 19 $(BIN)/nasbench tabulate medmnist-organa/cells-mini/rank/val-curve --repetitions 3 --out benchmarks/tabular/parts/cells-organa
+	$(BIN)/python -m research.cells_table benchmarks/tabular/parts/cells-organa
 
 lint: setup
 	$(BIN)/ruff check .

@@ -203,7 +203,7 @@ def test_the_toml_of_the_page_on_a_csv_is_guessed(tmp_path: Path) -> None:
     [
         ("from-csv-to-figure", 6, "paper/fig-ranks.pdf"),
         ("first-comparison", 4, "paper/fig-ranks.pdf"),
-        ("elsewhere", 4, "report/index.html"),
+        ("elsewhere", 8, "report-both/index.html"),
         ("own-method", 5, "paper/fig-ranks.pdf"),
         ("train-networks", 4, "paper/fig-ranks.pdf"),
         ("programs", 3, "runs/agent/0-schema.parquet"),

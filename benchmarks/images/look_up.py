@@ -1,7 +1,7 @@
 """One-shot search whose draws are looked up: `supernet:IMAGES:TABLE`.
 
-Most noise in comparisons of one-shot methods comes from training what they draw. Here a draw is a cell of
-NAS-Bench-201, and its score is its percentile in a table of trained networks.
+Most noise in comparisons of one-shot methods comes from training what they draw. Here a draw is a network of a table,
+and its score is its percentile among all that were trained.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,60 +20,71 @@ from nasbench.base.metrics import Metric
 from nasbench.benchmarks.images.benchmark import FLOPS_A_SECOND, on_device
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.cells import Stage
+from nasbench.benchmarks.spaces.cells import Stage, Ties
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.cells.stages import MINIATURE, MINIATURE_TIES
 from nasbench.benchmarks.spaces.hyperparameters import Choice
-from nasbench.benchmarks.spaces.network_grids import CellGrid
+from nasbench.benchmarks.spaces.network_grids import CellGrid, MiniatureGrid
+from nasbench.benchmarks.spaces.published.cells import DEPTHS
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
 from nasbench.benchmarks.spec import open_benchmark
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.recipes import Recipe
 
 _VERSION = 3  # to be raised when a change gives a search other images or another supernet
-_SIDE, _IMAGES, _FILTERS, _DEPTH, _BATCH = 16, 4000, 4, 1, 64
+_SIDE, _IMAGES, _FILTERS, _BATCH = 16, 4000, 4, 64
 
 
 class LookUp(TabularBenchmark):
-    """The cells of NAS-Bench-201, images to search on, and a table of trained networks for the scores.
+    """A table of trained networks for the scores, and images to search on.
 
-    The supernet has one cell per stage, four channels in the first stage, and sees up to 4,000 training images of
-    16 × 16 pixels. The objective is the percentile of a cell's mean objective in the table: 0 is best, and the mean
-    over all cells is 50.
+    The table is of NAS-Bench-201's cells (the supernet has one cell per stage) or of `cells-mini` (up to three). The
+    supernet has four channels in the first stage, and sees up to 4,000 training images of 16 × 16 pixels. The objective
+    is the percentile of a network's mean objective in the table: 0 is best, and the mean over all networks is 50. What
+    the table knows before training, such as a number of parameters, is a metric here, too.
 
     Args:
         images: name of a data set.
-        table: name of a table of NAS-Bench-201's cells.
+        table: name of a table.
 
     Raises UsageError for a name that does not exist, and for a table of another space or with other operations.
     """
 
     def __init__(self, images: str, table: str) -> None:
         data, trained = DATASETS.get(images), open_benchmark(table)
-        if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid):
-            raise UsageError(f"{table} is no table of NAS-Bench-201's cells, such as nb201-cifar10")
-        if other := next((h for h in trained.space.hyperparameters if set(h.values) != set(OPERATIONS)), None):
-            raise UsageError(
-                f"{other.name} of {table} is one of {', '.join(map(str, other.values))}, and a supernet here has the "
-                f"operations {', '.join(OPERATIONS)}"
-            )
+        if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid | MiniatureGrid):
+            raise UsageError(f"{table} is no table of cells, such as nb201-cifar10 or cells-organa")
+        one_cell = isinstance(trained.space, CellGrid)
+        if isinstance(trained.space, CellGrid):
+            _check_operations(table, trained.space)
         if data.side < _SIDE:
             raise UsageError(f"images of {images} have sides of {data.side} pixels, and a supernet here sees {_SIDE}")
-        facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_DEPTH} {_BATCH}"
+        depth = 1 if one_cell else DEPTHS[-1]
+        facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {depth} {_BATCH}"
+        sizes = [] if one_cell else [number for number, metric in enumerate(trained.metrics) if metric.cheap]
         objective = replace(trained.objective, description=f"mean over the repetitions of {table}")
         name = f"supernet:{images}:{table}"
-        space = SupernetGrid(trained.space.hyperparameters, lambda grid: _searchable(name, data, grid))
+        view = partial(_searchable, name, data, depth)
+        space = (SupernetGrid if one_cell else SupernetMiniature)(trained.space.hyperparameters, view)
         super().__init__(
             name,
             trained.family,
             space,
-            (Metric("percentile", "%", description=f"cells of {table} with a better mean objective"), objective),
-            lambda: _percentiles(trained.means(0)),
+            (
+                Metric("percentile", "%", description=f"cells of {table} with a better mean objective"),
+                objective,
+                *(trained.metrics[number] for number in sizes),
+            ),
+            lambda: _percentiles(trained.means(0), [trained.means(number) for number in sizes]),
             cost=0.0,
             source=f"{trained.source}; images: {data.source}",
             licence=f"{trained.licence}; images: {data.licence}",
             checksum=f"sha256:{hashlib.sha256(facts.encode()).hexdigest()}",
+            absent=trained.absent,
+            absence=trained.absence,
             search_space=trained.search_space,
         )
+        self.caution = trained.caution
         self.procedure = f"one-shot methods train a supernet on {images}; a cell that they draw is looked up in {table}"
         self._images = space.as_supernet().images
 
@@ -89,7 +101,9 @@ class SupernetGrid(CellGrid):
         searchable: makes the view for one-shot methods of this grid.
     """
 
-    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[SupernetGrid], Searchable]) -> None:
+    shared: Ties | None = None
+
+    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[Held], Searchable]) -> None:
         super().__init__(hyperparameters)
         self._searchable = searchable
 
@@ -102,15 +116,46 @@ class SupernetGrid(CellGrid):
         return self.from_values(dict(zip((h.name for h in self.hyperparameters), stages[0].operations, strict=True)))
 
 
-def _percentiles(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The metrics of each cell, shape (cells, 1, 2); cells with equal means have the middle of their ranks."""
+class SupernetMiniature(MiniatureGrid):
+    """The networks of a table of `cells-mini`, which a supernet can hold; the arguments are those of `SupernetGrid`."""
+
+    shared = MINIATURE_TIES
+
+    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[Held], Searchable]) -> None:
+        super().__init__(hyperparameters)
+        self._searchable = searchable
+
+    def as_supernet(self) -> Searchable:
+        """The view for one-shot methods."""
+        return self._searchable(self)
+
+    def cell(self, stages: Sequence[Stage]) -> Configuration:
+        """The configuration of a network with these stages."""
+        operations, depth = stages[-1]
+        return self.from_values({f"op{k}": operations[edge] for k, edge in enumerate(MINIATURE)} | {"depth": depth})
+
+
+Held: TypeAlias = SupernetGrid | SupernetMiniature
+"""Networks of a table that a supernet can hold."""
+
+
+def _check_operations(table: str, space: CellGrid) -> None:
+    if other := next((h for h in space.hyperparameters if set(h.values) != set(OPERATIONS)), None):
+        raise UsageError(
+            f"{other.name} of {table} is one of {', '.join(map(str, other.values))}, and a supernet here has the "
+            f"operations {', '.join(OPERATIONS)}"
+        )
+
+
+def _percentiles(means: NDArray[np.float64], beside: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The metrics of each cell, shape (cells, 1, metrics); cells with equal means have the middle of their ranks."""
     from scipy.stats import rankdata  # a light command loads no SciPy
 
     ranks = rankdata(means, nan_policy="omit")  # a table may lack cells
-    return np.stack([100 * (ranks - 0.5) / np.isfinite(means).sum(), means], axis=1)[:, None]
+    return np.stack([100 * (ranks - 0.5) / np.isfinite(means).sum(), means, *beside], axis=1)[:, None]
 
 
-def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:
+def _searchable(name: str, data: Dataset, depth: int, grid: Held) -> Searchable:
     images = min(_IMAGES, data.counts["train"])
     return Searchable(
         name,
@@ -123,6 +168,7 @@ def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:
         FLOPS_A_SECOND,
         partial(on_device, data, images, _SIDE, Recipe.layout),
         grid.cell,
-        depth=_DEPTH,
-        one_cell=True,
+        depth=depth,
+        one_cell=grid.shared is None,
+        shared=grid.shared,
     )

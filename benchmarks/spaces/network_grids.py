@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.base import Configuration, Values
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.cells.operations import EDGES, named
+from nasbench.benchmarks.spaces.cells.stages import MINIATURE
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import DECISIONS
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice
+from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.spaces.published.cells import DEPTHS, SIZED, miniature
 
 
 class CellGrid(GridSpace):
@@ -42,6 +46,29 @@ class CellGrid(GridSpace):
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The cell as a graph of layers."""
         return cell_graph([str(value) for value in self.values(configuration).values()])
+
+
+class MiniatureGrid(GridSpace):
+    """The networks of `cells-mini`: seven operations on each of three edges of a cell, and a number of cells.
+
+    Raises UsageError for other hyper-parameters.
+    """
+
+    table_kind = "cells-mini"
+
+    def __init__(self, hyperparameters: Sequence[Choice]) -> None:
+        super().__init__(hyperparameters)
+        wanted = {**{f"op{k}": set(SIZED) for k in range(len(MINIATURE))}, "depth": set(DEPTHS)}
+        if {h.name: set(h.values) for h in hyperparameters} != wanted:
+            raise UsageError(f"a table of cells-mini has {', '.join(wanted)}, with all of their values")
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The network as a graph of layers."""
+        return self._program.as_graph(self._program.from_values(dict(self.values(configuration))))
+
+    @cached_property
+    def _program(self) -> Program:
+        return Program(lambda: miniature(filters=4))
 
 
 class PerceptronGrid(GridSpace):
@@ -93,7 +120,11 @@ class EvenGrid(PerceptronGrid):
         return [("relu", values["width"])] * int(values["depth"])
 
 
-GRIDS: dict[str, type[GridSpace]] = {"": GridSpace, CellGrid.table_kind: CellGrid}
+GRIDS: dict[str, type[GridSpace]] = {
+    "": GridSpace,
+    CellGrid.table_kind: CellGrid,
+    MiniatureGrid.table_kind: MiniatureGrid,
+}
 """The kinds of grid that a table's specification may name (`space = "nasbench201"`); the empty name is a plain grid."""
 
 

@@ -77,6 +77,8 @@ class TableData:
     """See `Benchmark.search_space`."""
     left_out: int = 0
     """Trainings in the file that lack a value of the objective, of configurations that have others."""
+    caution: str = ""
+    """See `Benchmark.caution`."""
     levels_left_out: tuple[int, ...] = ()
     """Levels in the file that are no levels of the table, because a training lacks a value of the objective there."""
 
@@ -106,6 +108,7 @@ class ImportedTable(TabularBenchmark):
             absence=facts.get("absence", TableData.absence),
             search_space=facts.get("search_space", ""),
         )
+        self.caution = facts.get("caution", "")
         self.recorded: tuple[str, ...] = tuple(facts["recorded"])
         """The metrics that have curves."""
         if metrics[0].name in self.recorded:
@@ -156,7 +159,7 @@ class ImportedTable(TabularBenchmark):
                 values[metric.name] = math.nan
         cost = share * self._cost if self.cost_column is None else values[self.metrics[self.cost_column].name]
         if not math.isfinite(values[self.objective.name]):
-            return Evaluation({}, cost if math.isfinite(cost) else 0.0, self._absent, self._absence)
+            return Evaluation({}, cost if math.isfinite(cost) else 0.0, self.absent, self.absence)
         return self._with_curve(Evaluation(values, cost), configuration, seed, place)
 
     def _count_at(self, place: int, configuration: Configuration) -> int:
@@ -216,15 +219,15 @@ class ImportedTable(TabularBenchmark):
             source=self.source,
             licence=self.licence,
             checksum=self.checksum,
-            absent=self._absent,
-            absence=self._absence,
+            absent=self.absent,
+            absence=self.absence,
             search_space=self.search_space,
         )
 
 
 _KINDS = {
     **dict.fromkeys(("name", "family", "cost", "source", "licence", "values", "epochs", "rows", "kind"), str),
-    **dict.fromkeys(("absence", "search_space"), str),
+    **dict.fromkeys(("absence", "search_space", "caution"), str),
     **dict.fromkeys(("space", "metrics", "recorded", "levels", "counted"), list),
     "continuable": bool,
 }
@@ -282,6 +285,8 @@ def write(table: TableData, folder: Path) -> None:
         "absence": table.absence,
         "search_space": table.search_space,
     }
+    if table.caution:
+        facts["caution"] = table.caution
     if table.space.table_kind:
         facts["kind"] = table.space.table_kind
     json.dumps(facts)  # raises an error before anything is written, if the facts are not plain data

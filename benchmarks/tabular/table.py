@@ -62,7 +62,7 @@ class TabularBenchmark(Benchmark):
     ) -> None:
         self.name, self.family, self.space, self.metrics = name, family, space, tuple(metrics)
         self.source, self.licence, self.checksum, self.search_space = source, licence, checksum, search_space
-        self._load, self._absent, self._absence = load, absent, absence
+        self._load, self.absent, self.absence = load, absent, absence
         self.cost_column = self.column(cost) if isinstance(cost, str) else None
         """The position of the metric that is the cost of an evaluation; None if all evaluations cost the same."""
         self._cost = 0.0 if isinstance(cost, str) else float(cost)
@@ -131,7 +131,7 @@ class TabularBenchmark(Benchmark):
         except ZeroDivisionError:
             cost = self.costs(self.values[row, :1])[0]
             cost = float(cost) if math.isfinite(cost) and self.cost_column is not None else 0.0
-            return Evaluation({}, cost, self._absent, self._absence)
+            return Evaluation({}, cost, self.absent, self.absence)
         values = tuple(self._rows[row * self.repetitions + repetition].tolist())
         cost = self._cost if self.cost_column is None else values[self.cost_column]
         return Evaluation(Values(self.places, values), cost)

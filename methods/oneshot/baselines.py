@@ -167,4 +167,4 @@ def drawn_uniformly(settings: Settings, space: Searchable, rng: Generator) -> tu
         *([(3 * len(EDGES), len(settings.kernels)), (3, space.depth)] if settings.flexible else []),
     ]
     shares = [[[1 / choices] * choices] * rows for rows, choices in widths]
-    return stages(shares, settings.kernels, space.depth, rng, not settings.flexible, space.operations)
+    return stages(shares, settings.kernels, space.depth, rng, space.ties(settings.flexible), space.operations)

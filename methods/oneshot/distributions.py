@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import torch
 from torch import Tensor
 
+from nasbench.benchmarks.spaces.cells import Ties
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 
 Normaliser: TypeAlias = Callable[[Tensor], Tensor]
@@ -99,6 +100,37 @@ class Probabilities(Parts):
         return Alive(*(((True,) * part.shape[1],) * part.shape[0] for part in self.present()))
 
 
+class Shared:
+    """Gives each edge and stage the distribution of its choice, or that of what it always has.
+
+    Args:
+        ties: which edges and stages share a choice.
+        operations: the operations, in the order of their columns.
+    """
+
+    def __init__(self, ties: Ties, operations: Sequence[str]) -> None:
+        edges, stages = len(ties.searched), len(ties.deep)
+        self._rows, self._everything = (edges, edges, stages), dict[int, Alive]()
+        self._places = (  # after the rows of the choices there is one for each option, which has all probability
+            [e if isinstance(e, int) else edges + operations.index(e) for e in ties.edges],
+            [e if isinstance(e, int) else edges for e in ties.edges],
+            [stages if number is None else number for number in ties.depths],
+        )
+
+    def __call__(self, chosen: Probabilities) -> Probabilities:
+        """The distributions of all edges and stages."""
+        parts = zip(chosen.present(), self._places, strict=False)
+        return Probabilities.of([torch.cat([part, torch.eye(part.shape[1]).to(part)])[at] for part, at in parts])
+
+    def everything(self, probabilities: Probabilities) -> Alive:
+        """The flags of distributions in which every option of each choice has a probability above zero."""
+        widths = [part.shape[1] for part in probabilities.present()]
+        if len(widths) not in self._everything:
+            whole = [torch.ones(rows, width) for rows, width in zip(self._rows, widths, strict=False)]
+            (self._everything[len(widths)],) = alive_of([self(Probabilities.of(whole))])
+        return self._everything[len(widths)]
+
+
 class Logits(Parts):
     """The architecture parameters; None if they are not searched, or not yet.
 
@@ -110,10 +142,17 @@ class Logits(Parts):
         """The parameters after a step of length `by` along a direction, which has one tensor per searched part."""
         return Logits.of([(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)])
 
-    def probabilities(self, normalise: Normaliser) -> Probabilities:
-        """The distributions of these parameters."""
+    def probabilities(self, normalise: Normaliser, shared: Shared | None = None) -> Probabilities:
+        """The distributions of these parameters.
+
+        Args:
+            normalise: makes rows of probabilities.
+            shared: in a space in which edges or stages share a choice, or have none, gives all of them theirs.
+        """
         result = Probabilities.of([normalise(part) for part in self.present()])
-        if len(result.operations) == len(EDGES):
+        if shared is not None:
+            result = shared(result)
+        elif len(result.operations) == len(EDGES):
             result = result._replace(operations=result.operations.repeat(3, 1))
         return result._replace(alive=self.alive)
 

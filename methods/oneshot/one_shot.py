@@ -15,7 +15,7 @@ from nasbench.base.errors import Misfit, UsageError, check_least
 from nasbench.base.layout import span
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
-from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
+from nasbench.benchmarks.spaces.cells import Stage, Ties, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.methods.about import About, Needs, Options
@@ -118,7 +118,7 @@ class OneShot(LongSearch):
         s, space = self._settings, self._space
         copies = 1 + s.estimate.directions * (1 + s.estimate.antithetic)  # of the weights, trained side by side
         passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": copies + 1 / s.window}[s.rule]
-        before, after = _seconds(space, s.kernels[:1]), _seconds(space, s.kernels)
+        before, after = (_seconds(space, kernels, self._ties) for kernels in (s.kernels[:1], s.kernels))
         grown = s.stop - s.theta if s.flexible else 0
         return space.training_images / 2 * passes * (before * (s.stop - grown) + after * grown)
 
@@ -144,7 +144,7 @@ class OneShot(LongSearch):
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
         shares = self._epochs[-1].probabilities
         kernels = self._settings.kernels if len(shares) > 1 else self._settings.kernels[:1]
-        return stages(shares, kernels, self._space.depth, rng, not self._settings.flexible, self._space.operations)
+        return stages(shares, kernels, self._space.depth, rng, self._ties, self._space.operations)
 
     def _fitting(self, drawn: Sequence[Stage]) -> Configuration | None:
         """The configuration of a network; None if it is dead or violates a constraint known before training."""
@@ -202,8 +202,8 @@ class OneShot(LongSearch):
         """Raises Misfit if no network of this method can satisfy all bounds on its size."""
         names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
         most = max(names, key=lambda name: named(name).parameters(self._space.filters))
-        smallest = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
-        largest = [Stage((most,) * len(EDGES), self._space.depth)] * 3
+        smallest = self._all(IDENTITY, 1)
+        largest = self._all(most, self._space.depth)
         if self._settings.bounds is not None:
             self._refuse_outside("parameters", *self._settings.bounds, *map(self._parameters, (smallest, largest)))
         ends = [self._space.configuration(stages) for stages in (smallest, largest)]
@@ -212,6 +212,14 @@ class OneShot(LongSearch):
             if known is not None and bound.metric.name in _GROWING:
                 sizes = [known(bound.metric.name, end) for end in ends]
                 self._refuse_outside(bound.metric.name, bound.low, bound.high, *sizes)
+
+    @property
+    def _ties(self) -> Ties:
+        return self._space.ties(self._settings.flexible)
+
+    def _all(self, operation: str, depth: int) -> tuple[Stage, ...]:
+        """The network with the same operation wherever there is a choice."""
+        return self._ties.network([operation] * len(self._ties.searched), [depth] * len(self._ties.deep))
 
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
         here = self._space.name
@@ -246,18 +254,18 @@ def supernet_of(problem: Problem) -> Searchable:
     return problem.space.as_supernet()
 
 
-def _seconds(space: Searchable, kernels: Sequence[int]) -> float:
+def _seconds(space: Searchable, kernels: Sequence[int], ties: Ties) -> float:
     """Seconds per image of a pass forth and back through a supernet with spatial convolutions of these sizes."""
 
     def flops_with(operation: str) -> int:
-        return size(
-            [Stage((operation,) * len(EDGES), space.depth)] * 3, space.filters, space.shape, space.classes
-        ).flops
+        stages = ties.network([operation] * len(ties.searched), [space.depth] * len(ties.deep))
+        return size(stages, space.filters, space.shape, space.classes).flops
 
     around = flops_with(IDENTITY)
     names = dict.fromkeys(sized(name, kernel) for name in space.operations for kernel in kernels)
     flops = around + sum(flops_with(name) - around for name in names if name != ZERO)
-    operations = 3 * space.depth * len(EDGES) * sum(name != ZERO for name in names)
+    edges = sum(isinstance(edge, int) for edge in ties.edges)
+    operations = space.depth * edges * sum(name != ZERO for name in names)
     return 3 * flops / space.flops_a_second + OVERHEAD * operations / space.batch
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.cells import Stage
-from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
+from nasbench.benchmarks.spaces.cells import Stage, Ties
+from nasbench.benchmarks.spaces.cells.operations import sized
+from nasbench.benchmarks.spaces.cells.stages import EACH_ITS_OWN
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 
 Rows = Sequence[Sequence[float]]
@@ -20,7 +21,7 @@ def stages(
     kernels: Sequence[int],
     depth: int,
     rng: Generator,
-    same: bool = False,
+    ties: Ties = EACH_ITS_OWN,
     names: Sequence[str] = OPERATIONS,
 ) -> tuple[Stage, ...]:
     """One network: an operation for each edge, a size for each spatial convolution, and a depth for each stage.
@@ -29,27 +30,26 @@ def stages(
         shares: the distributions over operations (18 rows), and, if they are searched, kernel sizes and depths.
         kernels: kernel sizes, in the order of their columns; a single one if they are not searched.
         depth: depth of each stage if depths are not searched.
-        same: whether all stages have the same cell, drawn once.
+        ties: which edges and stages share a choice, which is that of the first of them.
         names: the operations, in the order of their columns.
     """
-    return network_of([_drawn(rows, rng) for rows in shares], kernels, depth, same, names)
+    places = (ties.searched, ties.searched, ties.deep)
+    drawn = [_drawn(rows, rng) for rows in shares]
+    choices = [[row[place] for place in chosen] for row, chosen in zip(drawn, places, strict=False)]
+    return network_of(choices, kernels, depth, ties, names)
 
 
 def network_of(
     choices: Sequence[Sequence[int]],
     kernels: Sequence[int],
     depth: int,
-    same: bool = False,
+    ties: Ties = EACH_ITS_OWN,
     names: Sequence[str] = OPERATIONS,
 ) -> tuple[Stage, ...]:
-    """The network with these choices: an operation per edge, and, if they are searched, sizes and depths (`stages`)."""
-    operations, (sizes, depths) = choices[0], choices[1:] or (None, None)
-    network = []
-    for number in range(1 if same else 3):
-        rows = range(len(EDGES) * number, len(EDGES) * (number + 1))
-        on = [sized(names[operations[row]], kernels[0 if sizes is None else sizes[row]]) for row in rows]
-        network.append(Stage(tuple(on), depth if depths is None else 1 + depths[number]))
-    return tuple(network * 3) if same else tuple(network)
+    """The network with these choices: operations and, if searched, sizes and depths, in the order of `ties`."""
+    operations, (sizes, depths) = choices[0], choices[1:] or ([0] * len(choices[0]), [depth - 1] * len(ties.deep))
+    on = [sized(names[operation], kernels[size]) for operation, size in zip(operations, sizes, strict=True)]
+    return ties.network(on, [1 + number for number in depths])
 
 
 def _drawn(rows: Rows, rng: Generator) -> list[int]:

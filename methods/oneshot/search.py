@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
 from nasbench.base.faults import is_out_of_memory
-from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
@@ -28,6 +27,7 @@ from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, WeightsOnly
 from nasbench.methods.oneshot.distributions import (
     Logits,
     Probabilities,
+    Shared,
     alive_of,
     softmax,
     sparsemax,
@@ -137,7 +137,9 @@ class Search:
         network.stop_counting()
         self.network = network
         self.weights = Weights(self.network, _RECIPE)
-        self.logits = Logits(self._drawn(len(EDGES) * (3 if s.flexible else 1), len(self.space.operations)))
+        self._ties = space.ties(s.flexible)
+        self._shared = Shared(self._ties, space.operations) if space.shared else None
+        self.logits = Logits(self._drawn(len(self._ties.searched), len(self.space.operations)))
         self._adam = self._new_adam()
         self.rule = self._rule()
         self._val_losses: list[Tensor] = []
@@ -168,7 +170,7 @@ class Search:
 
     def _architecture(self) -> dict[str, Any]:
         """The fields of an epoch's record about the architecture."""
-        probabilities = self.logits.probabilities(self._normalise)
+        probabilities = self.logits.probabilities(self._normalise, self._shared)
         now = self.logits.operations.detach().cpu().flatten().double()
         if self._first is None:
             self._first = now
@@ -222,9 +224,12 @@ class Search:
         return sparsemax(logits, self.temperature) if self.settings.sparse else softmax(logits)
 
     def _probabilities(self, logits: Logits) -> Probabilities:
-        probabilities = logits.probabilities(self._normalise)
+        probabilities = logits.probabilities(self._normalise, self._shared)
+        if self.settings.sparse:
+            return probabilities
         # Probabilities of a softmax are never zero: nothing must be read from the device.
-        return probabilities if self.settings.sparse else probabilities._replace(alive=probabilities.everything())
+        whole = probabilities.everything() if self._shared is None else self._shared.everything(probabilities)
+        return probabilities._replace(alive=whole)
 
     def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         return cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
@@ -251,7 +256,8 @@ class Search:
         training.channels_last(self.network)
         self.rule.grown(new)
         kernels, depths = len(self.settings.kernels), self.space.depth
-        self.logits = Logits(self.logits.operations, self._drawn(3 * len(EDGES), kernels), self._drawn(3, depths))
+        edges, stages = len(self._ties.searched), len(self._ties.deep)
+        self.logits = Logits(self.logits.operations, self._drawn(edges, kernels), self._drawn(stages, depths))
         self._adam = self._new_adam()
 
     def _drawn(self, rows: int, columns: int) -> Tensor:
@@ -276,7 +282,7 @@ class Search:
         """The logits with their `alive` flags, read from the device once for all."""
         if not self.settings.sparse:
             return list(logits)
-        alive = alive_of([part.probabilities(self._normalise) for part in logits])
+        alive = alive_of([part.probabilities(self._normalise, self._shared) for part in logits])
         return [part._replace(alive=flags) for part, flags in zip(logits, alive, strict=True)]
 
     def _state(self) -> dict[str, Any]:

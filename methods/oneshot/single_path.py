@@ -13,10 +13,9 @@ from numpy.random import Generator
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.spaces.cells import Stage, dead_stages, without_dead_edges
-from nasbench.benchmarks.spaces.cells.operations import EDGES
+from nasbench.benchmarks.spaces.cells import Stage, Ties, dead_stages, without_dead_edges
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
-from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
+from nasbench.methods.oneshot.distributions import Probabilities, Rows, Shared, alive_of
 from nasbench.methods.oneshot.sampling import network_of
 from nasbench.methods.oneshot.search import Search, exact
 from nasbench.methods.oneshot.settings import RECALIBRATED, Settings
@@ -48,10 +47,19 @@ class Paths:
     @property
     def choices(self) -> tuple[int, ...]:
         """The number of options of each gene."""
-        s, edges = self.settings, len(EDGES)
+        s, (edges, stages) = self.settings, self._counts
         if not s.flexible:
             return (len(self.space.operations),) * edges
-        return (len(self.space.operations),) * (3 * edges) + (len(s.kernels),) * (3 * edges) + (self.space.depth,) * 3
+        return (len(self.space.operations),) * edges + (len(s.kernels),) * edges + (self.space.depth,) * stages
+
+    @property
+    def _ties(self) -> Ties:
+        return self.space.ties(self.settings.flexible)
+
+    @property
+    def _counts(self) -> tuple[int, int]:
+        """The numbers of choices of an operation, and of a depth."""
+        return len(self._ties.searched), len(self._ties.deep)
 
     def drawn(self, rng: Generator) -> Genes:
         """A path, drawn uniformly among those that are alive."""
@@ -62,23 +70,26 @@ class Paths:
 
     def stages(self, genes: Genes) -> tuple[Stage, ...]:
         """The network of a path."""
-        edges, s = 3 * len(EDGES), self.settings
-        choices = [genes[:edges], genes[edges : 2 * edges], genes[2 * edges :]] if s.flexible else [genes]
-        return network_of(choices, s.kernels, self.space.depth, not s.flexible, self.space.operations)
+        return network_of(
+            self._parts(genes), self.settings.kernels, self.space.depth, self._ties, self.space.operations
+        )
+
+    def _parts(self, genes: Genes) -> list[Genes]:
+        """The choices of operations and, if they are searched, of kernel sizes and of depths."""
+        edges, _ = self._counts
+        return [part for part in (genes[:edges], genes[edges : 2 * edges], genes[2 * edges :]) if part]
 
     def probabilities(self, genes: Genes, device: torch.device) -> Probabilities:
         """The distributions that put all probability on one path."""
-        edges = len(EDGES)
-        parts = [(genes if self.settings.flexible else genes * 3)[: 3 * edges], genes[3 * edges : 6 * edges]]
-        parts.append(genes[6 * edges :])
         widths = (len(self.space.operations), len(self.settings.kernels), self.space.depth)
         rows: list[Rows] = [
             tuple(tuple(gene == choice for choice in range(width)) for gene in part)
-            for part, width in zip(parts, widths, strict=True)
-            if part
+            for part, width in zip(self._parts(genes), widths, strict=False)
         ]
-        distributions = Probabilities.of([torch.tensor(part, device=device).float() for part in rows])
-        return distributions._replace(alive=Alive(*rows))
+        chosen = Probabilities.of([torch.tensor(part).float() for part in rows])
+        whole = Shared(self._ties, self.space.operations)(chosen)
+        (alive,) = alive_of([whole])
+        return Probabilities.of([part.to(device) for part in whole.present()])._replace(alive=alive)
 
 
 class SinglePath(Search):

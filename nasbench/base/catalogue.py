@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 _REGISTERED = re.compile(
-    r'^@(?P<registry>\w+)\.register\("(?P<name>[^"]+)"\)(?:\n(?:@.*\n)*class \w+.*:\n\s+"""(?P<summary>[^\n"]*))?', re.M
+    r'^@(?P<registry>\w+)\.register\("(?P<name>[^"]+)"\)(?:\n(?:@.*\n)*class \w+.*:\n\s+"""'
+    r'(?P<summary>(?:(?!""")[^\n])*))?',
+    re.M,
 )
 
 

@@ -13,13 +13,14 @@ def protocol(subject: Subject) -> str:
     curves = subject.curves
     benches = curves.settings["bench"].nunique()
     spaces = list(dict.fromkeys(curves.settings["space"]))
-    constraints = curves.settings["constraint"].nunique()
+    constraints = set(curves.settings["constraint"]) - {"none"}
+    under = f" under {count(len(constraints), 'constraint')}, where a benchmark has them" if constraints else ""
+    of_equal_weight = " of equal weight" if len(spaces) > 1 else ""
     selected = f"A selection by hand: {subject.selection}. " if subject.selection else ""
     return (
         f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}). {selected}"
-        f"{count(len(curves.settings), 'setting')} of {count(benches, 'benchmark')} under "
-        f"{count(constraints, 'constraint')}, where a benchmark has them. "
-        f"{count(len(spaces), 'search space')} of equal weight: {listed(spaces)}. What is compared is the "
+        f"{count(len(curves.settings), 'setting')} of {count(benches, 'benchmark')}{under}. "
+        f"{count(len(spaces), 'search space')}{of_equal_weight}: {listed(spaces)}. What is compared is the "
         f"{curves.compared.phrase}. {version(subject)}."
     )
 

@@ -19,6 +19,7 @@ from nasbench.benchmarks.spaces.cells.graph import cell_graph  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
 from nasbench.benchmarks.spaces.cells.operations import CellOperation  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
+from nasbench.benchmarks.spaces.cells.stages import ONE_CELL  # noqa: E402
 from nasbench.benchmarks.spaces.language import layers  # noqa: E402
 from nasbench.benchmarks.spaces.language.counting import count  # noqa: E402
 from nasbench.benchmarks.spaces.language.network import Network  # noqa: E402
@@ -172,7 +173,7 @@ def test_a_search_counts_and_draws_it() -> None:
     rng = np.random.default_rng(0)
     seen: set[str] = set()
     for _ in range(30):
-        (cell, *_) = drawn = stages([np.full((18, 7), 1 / 7).tolist()], (3,), 1, rng, True, names)
+        (cell, *_) = drawn = stages([np.full((18, 7), 1 / 7).tolist()], (3,), 1, rng, ONE_CELL, names)
         seen |= set(cell.operations)
         if "none" in cell.operations:
             continue

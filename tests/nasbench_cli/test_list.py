@@ -45,3 +45,7 @@ def test_a_suite_that_cannot_be_read_is_listed_with_its_reason(
     (tmp_path / "suites").mkdir()
     (tmp_path / "suites" / "torn.toml").write_text("title = ")
     assert "torn                unusable: " in nasbench("list").out
+
+
+def test_a_line_of_the_overview_may_hold_quotation_marks(nasbench: Callable[..., Printed]) -> None:
+    assert "agent.js" in nasbench("list").out

@@ -73,7 +73,7 @@ def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> N
             "3 evaluations on 1 worker",
             "6 seeds (0 to 5)",
             "2 settings",
-            "1 search space of equal weight: toy",
+            "1 search space: toy",
             "commit c0ffee",
         ):
             assert fact in caption, (path.name, fact)

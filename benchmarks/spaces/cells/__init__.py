@@ -3,6 +3,7 @@
 from nasbench.benchmarks.spaces.cells.size import Size, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.stages import (
     Stage,
+    Ties,
     choices_of,
     dead_stages,
     equal_stages,
@@ -15,6 +16,7 @@ from nasbench.benchmarks.spaces.cells.stages import (
 __all__ = [
     "Size",
     "Stage",
+    "Ties",
     "choices_of",
     "dead_stages",
     "equal_stages",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells.operations import IDENTITY, SPATIAL, ZERO
-from nasbench.benchmarks.spaces.cells.stages import Stage
+from nasbench.benchmarks.spaces.cells.stages import EACH_ITS_OWN, ONE_CELL, Stage, Ties
 from nasbench.benchmarks.spaces.published.cells import DEPTHS, OPERATIONS
 
 if TYPE_CHECKING:
@@ -87,6 +87,12 @@ class Searchable:
     """Number of cells per stage; the largest number if depths are searched."""
     one_cell: bool = False
     """Whether the space has networks of one cell only, the same in all stages."""
+    shared: Ties | None = None
+    """Which edges and stages share a choice, where the space says so; None if the method does."""
+
+    def ties(self, flexible: bool) -> Ties:
+        """Which edges and stages share a choice, for a method with a cell for each stage (`flexible`) or with one."""
+        return self.shared or (EACH_ITS_OWN if flexible else ONE_CELL)
 
     def __post_init__(self) -> None:
         missing = [name for name in (ZERO, IDENTITY, SPATIAL) if name not in self.operations]

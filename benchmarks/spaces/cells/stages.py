@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, LAST_NODE, SPATIAL, ZERO, named, sized
@@ -22,6 +24,39 @@ class Stage(NamedTuple):
     """Name of the operation on each edge, in the order of `EDGES`; see `cells.operations`."""
     depth: int
     """Number of cells."""
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Which edges, and which stages, of a network of three stages share a choice, and which have none."""
+
+    edges: tuple[int | str, ...]
+    """For each edge, stage by stage: the number of its choice, or the operation that it always has."""
+    depths: tuple[int | None, ...]
+    """For each stage: the number of the choice of its depth; None if it always is one cell."""
+
+    @cached_property
+    def searched(self) -> tuple[int, ...]:
+        """The first edge with each choice, among the edges of all stages."""
+        return tuple(self.edges.index(choice) for choice in range(len({e for e in self.edges if isinstance(e, int)})))
+
+    @cached_property
+    def deep(self) -> tuple[int, ...]:
+        """The first stage with each choice of a depth."""
+        return tuple(self.depths.index(choice) for choice in range(len({d for d in self.depths if d is not None})))
+
+    def network(self, operations: Sequence[str], depths: Sequence[int]) -> tuple[Stage, ...]:
+        """The network with these choices.
+
+        Args:
+            operations: the operation of each choice.
+            depths: the depth of each choice.
+        """
+        names = [edge if isinstance(edge, str) else operations[edge] for edge in self.edges]
+        return tuple(
+            Stage(tuple(names[len(EDGES) * k : len(EDGES) * (k + 1)]), 1 if number is None else depths[number])
+            for k, number in enumerate(self.depths)
+        )
 
 
 def equal_stages(choices: Mapping[str, Value], cells: int = 1) -> tuple[Stage, ...]:
@@ -55,6 +90,18 @@ def miniature_stages(choices: Mapping[str, Value]) -> tuple[Stage, ...]:
     empty = stage({EDGES.index((0, LAST_NODE)): IDENTITY}, 1)
     searched = stage({edge: choices[f"op{k}"] for k, edge in enumerate(MINIATURE)}, choices["depth"])
     return tuple(searched if number in SEARCHED else empty for number in (1, 2, 3))
+
+
+EACH_ITS_OWN = Ties(tuple(range(3 * len(EDGES))), (0, 1, 2))
+"""A cell and a depth for each stage."""
+ONE_CELL = Ties(tuple(range(len(EDGES))) * 3, (0, 0, 0))
+"""One cell and one depth for all stages."""
+_SKIP = tuple(IDENTITY if edge == (0, LAST_NODE) else ZERO for edge in EDGES)
+_THREE_NODES: tuple[int | str, ...] = tuple(
+    MINIATURE.index(edge) if edge in MINIATURE else ZERO for edge in range(len(EDGES))
+)
+MINIATURE_TIES = Ties((*_SKIP, *_THREE_NODES, *_THREE_NODES), (None, 0, 0))
+"""Those of `cells-mini`: an empty stage, and two with one cell of three edges."""
 
 
 def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:

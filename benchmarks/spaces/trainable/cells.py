@@ -28,7 +28,7 @@ from nasbench.benchmarks.spaces.cells.stages import SEARCHED
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal
 from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.network_grids import CellGrid
+from nasbench.benchmarks.spaces.network_grids import CellGrid, MiniatureGrid
 from nasbench.benchmarks.spaces.published.cells import cells, miniature
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, ProgramSpace
@@ -146,4 +146,6 @@ def _nasbench201(frame: Frame) -> CellSpace:
 
 @SPACES.register("cells-mini")
 def _miniature(frame: Frame) -> CellSpace:
-    return MiniatureSpace(Program(lambda: miniature(frame.filters, frame.classes)), frame)
+    program = Program(lambda: miniature(frame.filters, frame.classes))
+    program.table_kind = MiniatureGrid.table_kind
+    return MiniatureSpace(program, frame)
