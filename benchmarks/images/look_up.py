@@ -7,10 +7,10 @@ and its score is its percentile among all that were trained.
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, Ties
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.cells.stages import MINIATURE, MINIATURE_TIES
+from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.network_grids import CellGrid, MiniatureGrid
 from nasbench.benchmarks.spaces.published.cells import DEPTHS
@@ -94,14 +95,15 @@ class LookUp(TabularBenchmark):
         self._images()
 
 
-class SupernetGrid(CellGrid):
-    """The cells of a table, which a supernet can hold.
+class Held(GridSpace):
+    """The networks of a table that a supernet can hold.
 
     Args:
         searchable: makes the view for one-shot methods of this grid.
     """
 
     shared: Ties | None = None
+    """Which edges and stages share a choice; None if one-shot methods decide that."""
 
     def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[Held], Searchable]) -> None:
         super().__init__(hyperparameters)
@@ -111,32 +113,26 @@ class SupernetGrid(CellGrid):
         """The view for one-shot methods."""
         return self._searchable(self)
 
+    @abstractmethod
     def cell(self, stages: Sequence[Stage]) -> Configuration:
-        """The configuration of a network with the same cell in all stages."""
+        """The configuration of a network with these stages."""
+
+
+class SupernetGrid(Held, CellGrid):
+    """The cells of NAS-Bench-201, the same in all stages."""
+
+    def cell(self, stages: Sequence[Stage]) -> Configuration:
         return self.from_values(dict(zip((h.name for h in self.hyperparameters), stages[0].operations, strict=True)))
 
 
-class SupernetMiniature(MiniatureGrid):
-    """The networks of a table of `cells-mini`, which a supernet can hold; the arguments are those of `SupernetGrid`."""
+class SupernetMiniature(Held, MiniatureGrid):
+    """The networks of `cells-mini`."""
 
     shared = MINIATURE_TIES
 
-    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[Held], Searchable]) -> None:
-        super().__init__(hyperparameters)
-        self._searchable = searchable
-
-    def as_supernet(self) -> Searchable:
-        """The view for one-shot methods."""
-        return self._searchable(self)
-
     def cell(self, stages: Sequence[Stage]) -> Configuration:
-        """The configuration of a network with these stages."""
         operations, depth = stages[-1]
         return self.from_values({f"op{k}": operations[edge] for k, edge in enumerate(MINIATURE)} | {"depth": depth})
-
-
-Held: TypeAlias = SupernetGrid | SupernetMiniature
-"""Networks of a table that a supernet can hold."""
 
 
 def _check_operations(table: str, space: CellGrid) -> None:

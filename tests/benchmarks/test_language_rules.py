@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import (
+    Fn,
     identity,
     lstm_cell,
     mimo_or,
@@ -23,7 +24,8 @@ from nasbench.benchmarks.spaces.language.combinators import (
     siso_split_combine,
     substitution,
 )
-from nasbench.benchmarks.spaces.language.graph import Basic, D, Dependent, Part, ProgramError, constant
+from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.graph import Basic, D, Dependent, Independent, Part, ProgramError, constant
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.language.traversal import ordered_hyperparameters, ordered_modules
 from research import language_figures as figures
@@ -108,14 +110,51 @@ def test_combinators_build_what_they_say() -> None:
     two = lambda kind: Basic(kind, {}, lambda v, g: lambda *x: (kind, x), ["in0", "in1"]).part  # noqa: E731
     assert kinds(lambda: rnn_cell(lambda: two("h"), lambda: op("y")), {}) == {"h": 1, "y": 1}
     gates = [partial(two, name) for name in ("i", "f", "o", "g")]
-    cell = Program(lambda: lstm_cell(*gates, lambda: two("times"), lambda: two("plus"), lambda: op("tanh")))  # type: ignore[arg-type]
+    memory = lambda: Basic("memory", {}, lambda v, g: lambda *x: ("memory", x), [f"in{k}" for k in range(4)]).part  # noqa: E731
+    cell = Program(lambda: lstm_cell(*gates, memory, lambda: two("show")))  # type: ignore[arg-type]
     _, outputs = cell.graph(()).compile({"x": "x", "h": "h", "c": "c"})
     i, f, o, g = (("i", ("x", "h")), ("f", ("x", "h")), ("o", ("x", "h")), ("g", ("x", "h")))
-    c_next = ("plus", (("times", (f, "c")), ("times", (i, g))))
-    assert outputs == {"c_next": c_next, "h_next": ("times", (o, ("tanh", {}, (c_next,))))}
+    c_next = ("memory", (f, "c", i, g))
+    assert outputs == {"c_next": c_next, "h_next": ("show", (o, c_next))}
     assert kinds(
         lambda: mimo_or([lambda: two("a"), lambda: two("b")], D([0, 1]), ["in0", "in1"], ["out"]), {"or-0.which": 1}
     ) == {"b": 1}
+
+
+def test_the_functions_of_an_lstm_are_searched() -> None:
+    """Figure 15: gates, update and output are search spaces of their own."""
+
+    def one_of(names: Sequence[str], count: int) -> Fn:
+        inputs = [f"in{k}" for k in range(count)]
+        fns = [lambda name=name: Basic(name, {}, lambda v, g: lambda *x: x, inputs).part for name in names]
+        return lambda: mimo_or(fns, D(range(len(names))), inputs, ["out"])
+
+    gate, memory, hidden = one_of("ab", 2), one_of("cde", 4), one_of("fg", 2)
+    assert count(Program(lambda: lstm_cell(gate, gate, gate, gate, memory, hidden))) == 2**4 * 3 * 2
+
+
+def test_the_recurrent_space_of_figure_16_has_its_number_of_cells() -> None:
+    """ENAS: eight nodes of four functions, each but the first with the output of an earlier one, and four widths."""
+
+    def node(number: int, units: Independent) -> Part:
+        function = D(["relu", "tanh", "sigmoid", "identity"], f"function-{number}")
+        return Basic("node", {"function": function, "units": units}, lambda v, g: lambda x: x).part
+
+    def cell(units: Independent, values: dict[str, int]) -> Part:
+        nodes = [node(number, units) for number in range(8)]
+        for number in range(1, 8):
+            nodes[values[str(number)]][1]["out"].connect(nodes[number][0]["in"])
+        unused = sorted(set(range(8)) - set(values.values()))
+        mean = Basic("mean", {}, lambda v, g: lambda *x: x, [f"in{k}" for k in range(len(unused))])
+        for k, number in enumerate(unused):
+            nodes[number][1]["out"].connect(mean.inputs[f"in{k}"])
+        return nodes[0][0], mean.outputs
+
+    def space() -> Part:
+        units = D([32, 64, 128, 256], "units")
+        return substitution("cell", partial(cell, units), {str(number): D(range(number)) for number in range(1, 8)})
+
+    assert count(Program(space)) == 5040 * 4**8 * 4 == 1_321_205_760
 
 
 # Errors

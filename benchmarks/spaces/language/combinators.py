@@ -128,26 +128,22 @@ def rnn_cell(hidden: Fn, output: Fn) -> Part:
     return inputs, {"h_next": hidden_outputs["out"], "y": output_outputs["out"]}
 
 
-def lstm_cell(
-    gate_input: Fn, gate_forget: Fn, gate_output: Fn, candidate: Fn, multiply: Fn, add: Fn, squash: Fn
-) -> Part:
-    """c_t = f ∘ c_t-1 + i ∘ g, h_t = o ∘ squash(c_t) (figure 15); gates have the inputs in0 (x_t) and in1 (h_t-1)."""
+def lstm_cell(input_gate: Fn, forget_gate: Fn, output_gate: Fn, candidate: Fn, memory: Fn, hidden: Fn) -> Part:
+    """An LSTM's six functions, each a search space (figure 15): c_t = q_c(f, c_t-1, i, g) and h_t = q_h(o, c_t).
+
+    The gates i, f, o and the candidate g have the inputs in0 (x_t) and in1 (h_t-1), `memory` in0 to in3, `hidden` in0
+    and in1, in the order of the equations.
+    """
     (x_inputs, x_outputs), (h_inputs, h_outputs) = identity(), identity()
-    gates = [gate() for gate in (gate_input, gate_forget, gate_output, candidate)]
+    gates = [gate() for gate in (input_gate, forget_gate, output_gate, candidate)]
     for inputs, _ in gates:
         x_outputs["out"].connect(inputs["in0"])
         h_outputs["out"].connect(inputs["in1"])
     i, f, o, g = (outputs["out"] for _, outputs in gates)
-    (kept_inputs, kept), (new_inputs, new), (shown_inputs, shown) = multiply(), multiply(), multiply()
-    f.connect(kept_inputs["in0"])
-    i.connect(new_inputs["in0"])
-    g.connect(new_inputs["in1"])
-    sum_inputs, total = add()
-    kept["out"].connect(sum_inputs["in0"])
-    new["out"].connect(sum_inputs["in1"])
-    squash_inputs, squashed = squash()
-    total["out"].connect(squash_inputs["in"])
+    (c_inputs, c_outputs), (shown_inputs, shown_outputs) = memory(), hidden()
+    for name, output in (("in0", f), ("in2", i), ("in3", g)):
+        output.connect(c_inputs[name])
     o.connect(shown_inputs["in0"])
-    squashed["out"].connect(shown_inputs["in1"])
-    inputs = {"x": x_inputs["in"], "h": h_inputs["in"], "c": kept_inputs["in1"]}
-    return inputs, {"c_next": total["out"], "h_next": shown["out"]}
+    c_outputs["out"].connect(shown_inputs["in1"])
+    inputs = {"x": x_inputs["in"], "h": h_inputs["in"], "c": c_inputs["in1"]}
+    return inputs, {"c_next": c_outputs["out"], "h_next": shown_outputs["out"]}
