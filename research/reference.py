@@ -167,9 +167,10 @@ def _every_page() -> str:
     lines = ["# All pages", ""]
     _, _, navigation = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")
     for indent, title, page in re.findall(r"^( +)- \"?([^\"\n]+?)\"?: *(\S*)$", navigation, re.MULTILINE):
-        if page not in ("index.md", "pages.md"):
-            link = f"* [{title}]({page})"
-            lines += [link] if page and len(indent) > 2 else [link, ""] if page else ["", f"## {title}", ""]
+        if page in ("index.md", "pages.md"):
+            continue
+        link, depth = f"[{title}]({page})" if page else title, len(indent) // 4
+        lines += [f"{'  ' * (depth - 1)}* {link}"] if depth else ["", f"## {link}", ""]
     lines += ["", "What was measured, and everything in full, is in [the notebook](notebook/index.md)."]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 

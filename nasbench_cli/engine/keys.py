@@ -153,7 +153,7 @@ KEYS = (
         "--evals",
         (int,),
         _checked("evals"),
-        "Budget: evaluations per run.",
+        "Budget of a run, in evaluations: whole trainings' worth.",
         "N",
         default=200,
         default_text="200 unless --budget-seconds",

@@ -128,7 +128,7 @@ def _table(frame: pd.DataFrame) -> Table:
         "Over the settings that a claim is about. p: after Holm over all rows; claims have "
         f"{5 * CLAIMS:g} of the 5 % in which a report may err. supported or reversed: significant; not supported: an "
         f"advantage above {EQUIVALENT[1]} is excluded; inconclusive: the rest. A claim was made on the paper's own "
-        "benchmarks and budget."
+        "benchmarks and budget; its words here are ours."
     )
     return Table("claims", "Claims of papers on these runs", note, frame, shown)
 
