@@ -25,8 +25,9 @@ from typing import Any, TypeVar, cast
 import pyarrow as pa
 
 from nasbench.base.errors import Interrupted, StoreError, not_utf8
+from nasbench.base.numbers import count, listed
 from nasbench.results.store import disk, fragment, plans
-from nasbench.results.store.folder import HEADER, is_inner, is_store, what_is_there
+from nasbench.results.store.folder import HEADER, is_inner, is_store, said, what_is_there
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.plans import PlanShard
 from nasbench.results.store.trajectory import Setup, Trajectory, log_table
@@ -37,8 +38,6 @@ _PATIENCE = 300.0  # seconds to wait for a process that writes
 _FOLDERS = ("_plans", "_journals", "_searches", "_aside")
 _OF_THE_FILE = {errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG}
 """Errors of a single file; any other error (no memory, no descriptor) would also affect the next file."""
-_OF_THE_PATH = {errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
-_NO_FOLDER = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}  # a folder cannot be made there
 
 
 class Store:
@@ -60,7 +59,7 @@ class Store:
         if not is_store(folder):
             raise StoreError(f"{folder} is not a trajectory store; {what_is_there(folder)}")
         store = cls(folder)
-        with _said(folder):
+        with said(folder, _PATIENCE):
             try:
                 fragment.read_header(store.folder / HEADER)
                 return store
@@ -80,7 +79,7 @@ class Store:
         The remains of interrupted commands are cleared up.
         """
         store = cls(folder)
-        with _said(folder, is_new=not folder.is_dir()):
+        with said(folder, _PATIENCE, is_new=not folder.is_dir()):
             if os.path.lexists(folder) and not folder.is_dir():
                 raise StoreError(f"cannot use the store {folder}: it is no folder; give another --store")
             # Another process may be creating this store right now; its first files are allowed.
@@ -214,11 +213,16 @@ class Store:
     def supersede(self, setups: Iterable[Setup]) -> None:
         """Sets aside runs of these setups that were made with other data or rules, or another version of the method."""
         current = {setup.key: setup.id for setup in setups}
-        for f in self.fragments():
-            if not f.setup.is_elsewhere and current.get(f.setup.key, f.setup.id) != f.setup.id:
-                self.set_aside(f.path, "stale: made with other data or rules, or another version of the method")
-                with self._writing():
-                    self._set_logs_aside(f.setup, f.seeds)
+        ours = [f for f in self.fragments() if not f.setup.is_elsewhere]
+        stale = [f for f in ours if current.get(f.setup.key, f.setup.id) != f.setup.id]
+        for f in stale:
+            with self._writing(), suppress(FileNotFoundError):  # another process was faster
+                disk.move(f.path, self.free_aside(f.path))
+                self._set_logs_aside(f.setup, f.seeds)
+        if stale:  # one notice: an edited method may have thousands
+            runs, methods = sum(len(f.seeds) for f in stale), sorted({f.setup.method for f in stale})
+            what = f"{count(runs, 'stale run')} of {listed(methods)} (other data, options or version)"
+            self._notice(f"{what} set aside in {self.folder / '_aside'}")
 
     def forget(self, setup: Setup, seeds: set[int]) -> None:
         """Removes the runs of some seeds from the store, so that they are computed anew; a copy is set aside."""
@@ -285,7 +289,7 @@ class Store:
 
     def _entries(self) -> list[Path]:
         """The paths in the folder that should be data; stores inside the store are left out."""
-        with _said(self.folder), os.scandir(self.folder) as entries:
+        with said(self.folder, _PATIENCE), os.scandir(self.folder) as entries:
             names = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != HEADER and not is_inner(e))
         return [self.folder / name for name in names]
 
@@ -372,28 +376,8 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Holds the store's lock (the system releases it if the process dies) and turns its errors into sentences."""
-        with _said(self.folder), self._lock.held(_PATIENCE):
+        with said(self.folder, _PATIENCE), self._lock.held(_PATIENCE):
             yield
-
-
-@contextmanager
-def _said(folder: Path, is_new: bool = False) -> Iterator[None]:
-    """Turns an error of the file system into a StoreError of one sentence."""
-    try:
-        yield
-    except disk.Held as error:
-        raise Interrupted(
-            f"cannot use the store {folder}: {error} has been using it for {_PATIENCE:.0f} s; when that is over, "
-            "give the same command again"
-        ) from None
-    except (OSError, pa.ArrowException, Torn) as error:
-        cause = getattr(error, "strerror", None) or str(error)
-        if getattr(error, "errno", None) in (_OF_THE_PATH | _NO_FOLDER if is_new else _OF_THE_PATH):
-            raise StoreError(f"cannot use the store {folder}: {cause}; give another --store") from None
-        raise Interrupted(
-            f"cannot use the store {folder}: {cause}; what was stored before is intact, "
-            "so once that is fixed, give the same command again"
-        ) from None
 
 
 def _now() -> str:

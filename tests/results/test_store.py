@@ -109,7 +109,19 @@ def test_stale_runs_are_set_aside_when_asked_for_again(filled: Fill) -> None:
     store = filled({old: [make_run(0, [1.0])], other: [make_run(0, [1.0])]})
     store.supersede([new])
     assert set(store.runs()) == {other.id}
-    assert "stale" in store.notices[0]
+    assert store.notices == [
+        f"1 stale run of {old.method} (other data, options or version) set aside in {store.folder / '_aside'}"
+    ]
+
+
+def test_many_stale_files_are_one_notice(filled: Fill) -> None:
+    old = [make_setup(bench=f"table-{k}", data="sha256:old") for k in range(30)]
+    store = filled({setup: [make_run(0, [1.0]), make_run(1, [2.0])] for setup in old})
+    store.supersede([make_setup(bench=f"table-{k}", data="sha256:new") for k in range(30)])
+    assert store.runs() == {}
+    (notice,) = store.notices
+    assert notice.startswith("60 stale runs of ")
+    assert len(list((store.folder / "_aside").glob("*.parquet"))) == 30
 
 
 def test_failed_runs_can_be_forgotten_and_a_copy_stays(filled: Fill) -> None:
