@@ -95,7 +95,7 @@ class LookUp(TabularBenchmark):
         self._images()
 
 
-class Held(GridSpace):
+class NetworkGrid(GridSpace):
     """The networks of a table that a supernet can hold.
 
     Args:
@@ -105,7 +105,7 @@ class Held(GridSpace):
     shared: Ties | None = None
     """Which edges and stages share a choice; None if one-shot methods decide that."""
 
-    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[Held], Searchable]) -> None:
+    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[NetworkGrid], Searchable]) -> None:
         super().__init__(hyperparameters)
         self._searchable = searchable
 
@@ -118,14 +118,14 @@ class Held(GridSpace):
         """The configuration of a network with these stages."""
 
 
-class SupernetGrid(Held, CellGrid):
+class SupernetGrid(NetworkGrid, CellGrid):
     """The cells of NAS-Bench-201, the same in all stages."""
 
     def cell(self, stages: Sequence[Stage]) -> Configuration:
         return self.from_values(dict(zip((h.name for h in self.hyperparameters), stages[0].operations, strict=True)))
 
 
-class SupernetMiniature(Held, MiniatureGrid):
+class SupernetMiniature(NetworkGrid, MiniatureGrid):
     """The networks of `cells-mini`."""
 
     shared = MINIATURE_TIES
@@ -151,7 +151,7 @@ def _percentiles(means: NDArray[np.float64], beside: Sequence[NDArray[np.float64
     return np.stack([100 * (ranks - 0.5) / np.isfinite(means).sum(), means, *beside], axis=1)[:, None]
 
 
-def _searchable(name: str, data: Dataset, depth: int, grid: Held) -> Searchable:
+def _searchable(name: str, data: Dataset, depth: int, grid: NetworkGrid) -> Searchable:
     images = min(_IMAGES, data.counts["train"])
     return Searchable(
         name,
