@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +91,7 @@ def _clone(page: str, folder: Path) -> Path:
 def main(pages: list[str]) -> None:
     """Makes the pictures of pages, and the screenshot of the first one's report."""
     for page in pages or list(PICTURES):
+        begun = monotonic()
         with tempfile.TemporaryDirectory() as name:
             folder, kept = Path(name), DOCS / "reproduced" / page
             for command, _, done in typed(page, folder):
@@ -97,13 +99,17 @@ def main(pages: list[str]) -> None:
                     sys.exit(f"{page}: {command}\n{done.stderr}")
             kept.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / PICTURES[page], kept / Path(PICTURES[page]).name)
+            print(f"{page}: typed in {monotonic() - begun:.0f} s", flush=True)
             if page == "first-comparison":
                 _photograph(folder / "report" / "index.html", kept / "page.png")
 
 
 def _photograph(page: Path, picture: Path) -> None:
     """The beginning of a page, as Chromium shows it."""
-    chromium = shutil.which("chromium") or sys.exit("the screenshot needs Chromium (Debian's package chromium)")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no screenshot without Chromium (Debian's package chromium)")
+        return
     with tempfile.TemporaryDirectory() as profile:
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
         size = ["--window-size=1100,1250", f"--screenshot={picture}"]
