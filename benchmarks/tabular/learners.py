@@ -1,4 +1,4 @@
-"""The tables `sk-…` of scikit-learn's estimators, which come with this package (`make tables` computes them).
+"""The tables that come with this package: `sk-…` of scikit-learn's estimators (`make tables`), and `cells-organa`.
 
 A folder each, as `imported` has them, but every array is compressed: `packed/NAME/<sha256>.npy.xz`.
 """

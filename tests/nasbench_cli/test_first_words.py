@@ -18,7 +18,10 @@ def test_a_method_that_needs_fidelities_is_refused_with_benchmarks_that_have_the
 ) -> None:
     refused = nasbench("run", "--method", method, "--bench", "hpolib-naval")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "that benchmark has one fidelity only; these have several: sk-boosting-cancer (and " in refused.err
+    assert (
+        "that benchmark has one fidelity only; these have several: cells-organa, sk-boosting-cancer (and "
+        in refused.err
+    )
     assert " more sk-…), digits, medmnist-path (and 10 more medmnist-…)\n" in refused.err
     other = nasbench("run", "--method", "zo-darts", "--bench", "hpolib-naval")
     assert "these have several" not in other.err

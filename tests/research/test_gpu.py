@@ -169,7 +169,7 @@ def test_the_page_has_every_row() -> None:
     assert header == ["row", "value", "note"]
     assert [line[0] for line in lines] == list(rows.ROWS)
     assert all(bool(line[1]) != line[2].startswith("not measured: ") for line in lines)
-    page = (KEPT.parents[2] / "gpu.md").read_text()
+    page = (KEPT.parents[2] / "notebook" / "gpu.md").read_text()
     assert "<!-- from reproduced/gpu/gpu.csv: row, value, note -->" in page
     assert all(f"`{name}`" in page for name in rows.ROWS)
 
