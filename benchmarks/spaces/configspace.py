@@ -193,6 +193,8 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
         if len(weights) != len(entry["choices"]) or not all(share >= 0 for share in weights):
             raise UsageError(f"each choice of {name} needs a weight of 0 or more, not {weights}")
         kept = [(value, share) for value, share in zip(entry["choices"], weights, strict=True) if share > 0]
+        if len({value for value, _ in kept}) < len(kept):
+            raise UsageError(f"{name} has a choice twice (1, 1.0 and true are one): {entry['choices']}")
         prior = [share for _, share in kept] if len({share for _, share in kept}) > 1 else ()
         return lambda: D([value for value, _ in kept], name, prior)
     if kind == "ordinal":

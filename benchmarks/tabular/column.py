@@ -110,11 +110,24 @@ def numbered(name: str) -> tuple[str, int] | None:
 
 def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
     """A column; of numbers that most rows share with no other, a name that says a choice and a measure says nothing."""
-    column = Column(name, frame[name], _meaning(export, name, frame), export.sense_of(name))
+    column = Column(name, frame[name], _meaning(export, name, frame), _sense(export, name, frame))
     is_plain = column.meaning != "choice" or export.is_choice(name) or not names_a_measure(name)
     if is_plain or column.has_few or not column.is_number:
         return column
     return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
+
+
+def _sense(export: Export, name: str, frame: pd.DataFrame) -> Sense | None:
+    """Whether more or less of a column is better: by the tool or by its name, unless a rank beside it denies that.
+
+    Other programs write scikit-learn's header, too: of an error whose first rank is the smallest.
+    """
+    rank = name.replace("mean_", "rank_", 1)
+    sense = export.sense_of(name)
+    if rank == name or rank not in frame or not pd.api.types.is_numeric_dtype(frame[name]):
+        return sense
+    agreement = frame[name].rank().corr(pd.to_numeric(frame[rank], errors="coerce").rank())
+    return None if agreement > 0 and sense == "maximise" else sense
 
 
 def _meaning(export: Export, name: str, frame: pd.DataFrame) -> Meaning | None:

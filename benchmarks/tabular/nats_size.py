@@ -26,6 +26,7 @@ SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in ran
 
 _MOST_REPETITIONS = 3
 _MOST_LATENCIES = 1000
+_MOST_RESULTS = 1000  # trainings of a network; the file has a dozen
 _SCHEDULE = "90"  # epochs; the schedules of 1 and 12 epochs in the file are separate trainings
 
 
@@ -80,6 +81,8 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         for index, record in sorted(raw["arch2infos"].items()):
             row = _row(raw["meta_archs"][index])
             results = record[_SCHEDULE]["all_results"]
+            if len(results) > _MOST_RESULTS:
+                raise ValueError(f"{len(results):,} trainings of one network")
             for name, data in _DATA.items():
                 runs = [results[key] for key in sorted(results.keys()) if key[0] == data.trained_on]
                 networks[name] += [(row, runs)] if runs else []

@@ -22,6 +22,8 @@ _NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes
 _MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
 WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
+_DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
+"""A sum of a file, or a commit: of MD5, SHA-1 or SHA-256."""
 _BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
 """Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
 _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
@@ -158,6 +160,8 @@ def _useless(column: Column, export: Export) -> str:
         return _REASONS[column.meaning]
     if not column.is_number and not all(isinstance(value, str | bool) for value in column.values.dropna()):
         return "holds neither numbers nor texts"
+    if not column.is_number and column.values.dropna().astype(str).str.fullmatch(_DIGEST).all() and column.distinct:
+        return "holds digests, which nobody chooses"
     if column.distinct == 0:
         return "empty"
     return _text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")

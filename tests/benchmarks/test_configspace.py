@@ -495,3 +495,9 @@ def test_choices_of_no_weight_are_left_out_and_named(caplog: pytest.LogCaptureFi
     with pytest.raises(UsageError, match="boosting cannot be 'goss'"):
         space.from_values({"boosting": "goss"})
     assert caplog.messages == ["choices of boosting with a weight of 0 are left out: ['goss']"]
+
+
+def test_a_choice_given_twice_is_named() -> None:
+    entry = {"name": "max_features", "type": "categorical", "choices": [1, 1.0, "sqrt"]}
+    with pytest.raises(UsageError, match="max_features has a choice twice"):
+        read(json.dumps({"hyperparameters": [entry]}))

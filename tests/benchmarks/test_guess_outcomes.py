@@ -183,3 +183,22 @@ def test_a_time_of_the_test_is_of_the_test_split(tmp_path: Path) -> None:
     by_column = {metric.get("column", metric["name"]): metric for metric in tomllib.loads(said)["metric"]}
     assert by_column["pred_time_test_marginal"]["split"] == "test"
     assert "split" not in by_column["pred_time_val_marginal"]
+
+
+def test_sums_of_files_are_no_hyperparameter(tmp_path: Path) -> None:
+    sums = ["16c3745683b1f8b5a3a5c0ffee000001", "16c3745683b1f8b5a3a5c0ffee000002"] * 12
+    columns = {"lr": RATES, "data/features": sums, "val_acc": [0.6 + i / 100 for i in range(24)]}
+    assert "#   data/features: holds digests, which nobody chooses" in guessed(tmp_path, columns)
+
+
+@pytest.mark.parametrize(("first_is_smallest", "direction"), [(True, None), (False, "maximise")])
+def test_a_rank_beside_a_score_may_deny_what_its_header_says(
+    tmp_path: Path, first_is_smallest: bool, direction: str | None
+) -> None:
+    """scikit-surprise writes scikit-learn's header, and its errors are positive."""
+    scores = [0.8 + i / 100 for i in range(24)]
+    ranks = list(range(1, 25)) if first_is_smallest else list(range(24, 0, -1))
+    columns = {"param_lr": RATES, "split0_test_rmse": scores, "mean_test_rmse": scores, "std_test_rmse": RATES}
+    said = tomllib.loads(guessed(tmp_path, columns | {"rank_test_rmse": ranks, "params": ["{}"] * 24}))
+    (metric,) = (m for m in said["metric"] if m.get("column") == "mean_test_rmse")
+    assert metric.get("direction") in ((direction,) if direction else ("?", "minimise", None))

@@ -102,7 +102,9 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
     whole = written(tmp_path / "whole.pbz2", raw()).read_bytes()
     without = raw()
     del without["arch2infos"][1]["90"]["all_results"]["cifar100", 777]["eval_acc1es"]["x-test@3"]
-    many, infinite, twice, latencies = raw(), raw(), raw(), raw()
+    many, infinite, twice, latencies, often = raw(), raw(), raw(), raw(), raw()
+    trainings = often["arch2infos"][0]["90"]["all_results"]
+    often["arch2infos"][0]["90"]["all_results"] = trainings | dict.fromkeys((("cifar10", k) for k in range(1001)), 0)
     many["arch2infos"] = dict.fromkeys(range(32_769), many["arch2infos"][0])
     twice["meta_archs"] = [twice["meta_archs"][0]] * len(twice["meta_archs"])
     infinite["arch2infos"][0]["90"]["all_results"]["cifar10-valid", 777]["epochs"] = math.inf
@@ -112,6 +114,7 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
         "twice.pbz2": bz2.compress(pickle.dumps(twice)),
         "infinite.pbz2": bz2.compress(pickle.dumps(infinite)),
         "latencies.pbz2": bz2.compress(pickle.dumps(latencies)),
+        "often.pbz2": bz2.compress(pickle.dumps(often)),
         "cut.pbz2": whole[:-40],
         "empty.pbz2": b"",
         "other.pbz2": bz2.compress(pickle.dumps([1, 2])),

@@ -15,6 +15,7 @@ import pandas as pd
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed
 from nasbench.benchmarks.tabular.direction import Sense
+from nasbench.benchmarks.tabular.frames import MOST_CELLS
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, object_of, text_of
@@ -122,14 +123,22 @@ def _table(folder: Path) -> pd.DataFrame:
     assert path is not None
     try:
         if path.suffix != ".zip":
-            return pd.read_csv(io.StringIO(text_of(path)))
+            return _parsed(path, text_of(path).encode())
         with zipfile.ZipFile(path) as archive:
             member = archive.infolist()[0]
             if member.file_size > _MOST_BYTES:
                 raise UsageError(f"{path} has more than {_MOST_BYTES:,} bytes unpacked, which is the limit")
-            return pd.read_csv(io.BytesIO(archive.read(member)))
+            return _parsed(path, archive.read(member))
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, IndexError, EOFError, RuntimeError) as error:
         raise UsageError(f"{path} is damaged or cut off: {str(error).splitlines()[0] or 'empty'}") from None
+
+
+def _parsed(path: Path, content: bytes) -> pd.DataFrame:
+    """A CSV. Raises UsageError if it has more values than fit into memory: each takes more there than in the file."""
+    columns, rows = content.partition(b"\n")[0].count(b",") + 1, content.count(b"\n") + 1
+    if max(columns * rows, content.count(b",")) > MOST_CELLS:
+        raise UsageError(f"{path} has more than {MOST_CELLS:,} values, which is the limit")
+    return pd.read_csv(io.BytesIO(content))
 
 
 READERS.add("syne_tune", SyneTune())

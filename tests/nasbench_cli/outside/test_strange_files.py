@@ -88,11 +88,25 @@ def bomb(folder: Path) -> None:
             file.write(bytes(1 << 20))
 
 
+def commas(folder: Path) -> None:
+    """A few bytes of many values: each takes more room in memory."""
+    with zipfile.ZipFile(folder / "results.csv.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"a" + b"," * (1 << 25) + b"\n1\n")
+
+
+def broad(folder: Path) -> None:
+    """Short rows below a long header, which a reader would fill."""
+    with zipfile.ZipFile(folder / "results.csv.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"a" + b"," * (1 << 13) + b"\n1" * (1 << 13))
+
+
 ONE, RUN, LOGGED = SYNE_TUNE / "rs-1", CARPS / "runs/RandomSearch/BBOB/bbob/2/1/0/1", IOH / "improvements"
 FUNCTION, DATA, INFO = "IOHprofiler_f1_Sphere.json", "data_f1_Sphere/IOHprofiler_f1_DIM2.dat", "bbobexp_f1.info"
 DAMAGE: dict[str, tuple[Path, Change, str]] = {
     "a cut archive": (ONE, cut("results.csv.zip"), "results.csv.zip is damaged or cut off"),
     "a bomb": (ONE, bomb, "has more than 268,435,456 bytes unpacked"),
+    "many commas": (ONE, commas, "has more than 33,554,432 values, which is the limit"),
+    "a broad header": (ONE, broad, "has more than 33,554,432 values, which is the limit"),
     "cut metadata": (ONE, cut("metadata.json"), "metadata.json is not JSON"),
     "no metrics": (ONE, edited("metadata.json", "metric_names", "names"), "it states no metric_names"),
     "another metric": (ONE, edited("metadata.json", '["mean_loss"], "metric_m', '["los"], "metric_m'), "column"),
