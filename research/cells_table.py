@@ -23,7 +23,8 @@ NAME = "cells-organa"
 SEEDS = 3
 METRICS = ("val-error@8", "test-error@8", "parameters", "parameters_paper", "flops", "train_time")
 """What is embedded; the first is the objective, whose value after each epoch is kept, too."""
-_BEST = "its best networks are not told apart: which of the first tenth a search finds is chance (docs/tabulate.md)"
+_NOTEBOOK = "docs/notebook/tabulate.md"
+_BEST = f"its best networks are not told apart: which of the first tenth a search finds is chance ({_NOTEBOOK})"
 
 
 def selected(table: TableData) -> TableData:

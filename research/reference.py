@@ -43,6 +43,7 @@ _FOLDERS = {
 _EXAMPLES = ("hpolib-naval", "nb201-cifar10", "sk-boosting-wine", "digits", "synthetic-cnn")
 _WRITTEN = {"process": ":command=examples/programs/agent.sh", "optunahub": ":path=CLONE,package=samplers/ctpe"}
 """Options without which a method does not run."""
+_FRONTS = ("nsga2", "motpe", "c-motpe", "parego", "ax-nehvi")  # whose examples have two objectives
 _TABLE = re.compile(r"(<!-- from (methods|tables) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -114,14 +115,10 @@ def _example(name: str) -> str:
     """A command that runs the method, on the first benchmark that it fits."""
     spec = MethodSpec(name)
     fitting = next((bench for bench in _EXAMPLES if _fits(spec, bench)), _EXAMPLES[0])
-    several = METHODS.get(name).needs.several and _fits(spec, "nb201-cifar10") and name not in ("random", "local")
-    asked = " --objective x-valid-error --objective latency" if several and name in _FRONTS else ""
+    asked = " --objective x-valid-error --objective latency" if name in _FRONTS else ""
     bench = "nb201-cifar10" if asked else fitting
     budget = " --evals 20" if bench == "digits" else ""
     return f"nasbench run --method {name}{_WRITTEN.get(name, '')} --bench {bench}{asked} --seeds 5{budget}"
-
-
-_FRONTS = ("nsga2", "motpe", "c-motpe", "parego", "ax-nehvi")
 
 
 def _fits(spec: MethodSpec, bench: str) -> bool:

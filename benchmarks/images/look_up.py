@@ -56,7 +56,7 @@ class LookUp(TabularBenchmark):
         if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid | MiniatureGrid):
             raise UsageError(f"{table} is no table of cells, such as nb201-cifar10 or cells-organa")
         one_cell = isinstance(trained.space, CellGrid)
-        if isinstance(trained.space, CellGrid):
+        if one_cell:
             _check_operations(table, trained.space)
         if data.side < _SIDE:
             raise UsageError(f"images of {images} have sides of {data.side} pixels, and a supernet here sees {_SIDE}")
@@ -135,7 +135,7 @@ class SupernetMiniature(NetworkGrid, MiniatureGrid):
         return self.from_values({f"op{k}": operations[edge] for k, edge in enumerate(MINIATURE)} | {"depth": depth})
 
 
-def _check_operations(table: str, space: CellGrid) -> None:
+def _check_operations(table: str, space: GridSpace) -> None:
     if other := next((h for h in space.hyperparameters if set(h.values) != set(OPERATIONS)), None):
         raise UsageError(
             f"{other.name} of {table} is one of {', '.join(map(str, other.values))}, and a supernet here has the "

@@ -160,10 +160,10 @@ def _useless(column: Column, export: Export) -> str:
         return _REASONS[column.meaning]
     if not column.is_number and not all(isinstance(value, str | bool) for value in column.values.dropna()):
         return "holds neither numbers nor texts"
-    if not column.is_number and column.values.dropna().astype(str).str.fullmatch(_DIGEST).all() and column.distinct:
-        return "holds digests, which nobody chooses"
     if column.distinct == 0:
         return "empty"
+    if not column.is_number and column.values.dropna().astype(str).str.fullmatch(_DIGEST).all():
+        return "holds digests, which nobody chooses"
     return _text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")
 
 

@@ -52,9 +52,13 @@ class Paths:
             return (len(self.space.operations),) * edges
         return (len(self.space.operations),) * edges + (len(s.kernels),) * edges + (self.space.depth,) * stages
 
-    @property
+    @cached_property
     def _ties(self) -> Ties:
         return self.space.ties(self.settings.flexible)
+
+    @cached_property
+    def _shared(self) -> Shared:
+        return Shared(self._ties, self.space.operations)
 
     @property
     def _counts(self) -> tuple[int, int]:
@@ -87,7 +91,7 @@ class Paths:
             for part, width in zip(self._parts(genes), widths, strict=False)
         ]
         chosen = Probabilities.of([torch.tensor(part).float() for part in rows])
-        whole = Shared(self._ties, self.space.operations)(chosen)
+        whole = self._shared(chosen)
         (alive,) = alive_of([whole])
         return Probabilities.of([part.to(device) for part in whole.present()])._replace(alive=alive)
 
@@ -95,7 +99,7 @@ class Paths:
 class SinglePath(Search):
     """A supernet whose weights are trained on one path per batch, drawn uniformly; no architecture is trained."""
 
-    @property
+    @cached_property
     def paths(self) -> Paths:
         """The paths from which batches and evolution draw."""
         return Paths(self.space, self.settings)

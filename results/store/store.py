@@ -215,11 +215,12 @@ class Store:
         current = {setup.key: setup.id for setup in setups}
         ours = [f for f in self.fragments() if not f.setup.is_elsewhere]
         stale = [f for f in ours if current.get(f.setup.key, f.setup.id) != f.setup.id]
-        for f in stale:
-            with self._writing(), suppress(FileNotFoundError):  # another process was faster
-                disk.move(f.path, self.free_aside(f.path))
-                self._set_logs_aside(f.setup, f.seeds)
-        if stale:  # one notice: an edited method may have thousands
+        if stale:  # an edited method may have thousands
+            with self._writing():
+                for f in stale:
+                    with suppress(FileNotFoundError):  # another process was faster
+                        disk.move(f.path, self.free_aside(f.path))
+                        self._set_logs_aside(f.setup, f.seeds)
             runs, methods = sum(len(f.seeds) for f in stale), sorted({f.setup.method for f in stale})
             what = f"{count(runs, 'stale run')} of {listed(methods)} (other data, options or version)"
             self._notice(f"{what} set aside in {self.folder / '_aside'}")

@@ -101,7 +101,7 @@ _THREE_NODES: tuple[int | str, ...] = tuple(
     MINIATURE.index(edge) if edge in MINIATURE else ZERO for edge in range(len(EDGES))
 )
 MINIATURE_TIES = Ties((*_SKIP, *_THREE_NODES, *_THREE_NODES), (None, 0, 0))
-"""Those of `cells-mini`: an empty stage, and two with one cell of three edges."""
+"""The networks of `cells-mini`: the first stage is empty, and the other two have the same cell, of three edges."""
 
 
 def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:
