@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nasbench.base.errors import UsageError, unknown, unprintable
+from nasbench.base.numbers import listed
 from nasbench.benchmarks.spaces.base import Space
 from nasbench.benchmarks.spaces.comparisons import Domain, about, alternatives, forbids, holds, prepared
 from nasbench.benchmarks.spaces.conditions import Facts, all_ancestors, all_owners, parents_of
@@ -33,6 +34,17 @@ _LOG = logging.getLogger("nasbench")
 _MOST_HYPERPARAMETERS = 1_000  # the largest known space has 400
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause that is written
 _MOST_WAITING = 100_000  # pairs in all steps of a walk; a sample then takes half a second
+
+
+_VERSIONS = (0.1, 0.2, 0.3, 0.4)
+_ENTRIES = (
+    "name", "hyperparameters", "conditions", "forbiddens", "python_module_version", "format_version",
+    "json_format_version",
+)  # fmt: skip
+_PROPERTIES = (
+    "name", "type", "meta", "default", "default_value", "choices", "weights", "probabilities", "sequence", "value",
+    "values", "lower", "upper", "log", "q", "mu", "sigma", "alpha", "beta",
+)  # fmt: skip
 
 
 def read(text: str) -> Program:
@@ -54,6 +66,7 @@ def read(text: str) -> Program:
     except (TypeError, KeyError):
         raise UsageError("this is not ConfigSpace's JSON: it has no list of hyperparameters with names") from None
     _check_names([entry["name"] for entry in facts["hyperparameters"]])
+    _check_known(facts)
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
         for entry in hyperparameters.values():
@@ -121,6 +134,21 @@ def _check_names(names: Sequence[object]) -> None:
             raise UsageError(f"a hyper-parameter is called {name!r}: a name is one line of printable text")
         if names.count(name) > 1:
             raise UsageError(f"two hyper-parameters are called {name}")
+
+
+def _check_known(facts: Facts) -> None:
+    """Raises UsageError for an entry of a space or of a hyper-parameter, or a version, that would be lost."""
+    if (version := facts.get("format_version", facts.get("json_format_version", 0.4))) not in _VERSIONS:
+        raise UsageError(
+            f"format {version!r} of ConfigSpace's JSON is not known: read are {listed([*map(str, _VERSIONS)])}"
+        )
+    for key in facts:
+        if key not in _ENTRIES:
+            raise unknown("entry of a space", key, _ENTRIES)
+    for entry in facts["hyperparameters"]:
+        for key in entry:
+            if key not in _PROPERTIES:
+                raise unknown(f"entry of {entry['name']}", key, _PROPERTIES)
 
 
 def _written(
@@ -193,13 +221,15 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
         if len(weights) != len(entry["choices"]) or not all(share >= 0 for share in weights):
             raise UsageError(f"each choice of {name} needs a weight of 0 or more, not {weights}")
         kept = [(value, share) for value, share in zip(entry["choices"], weights, strict=True) if share > 0]
+        if any(isinstance(value, list | dict) for value in entry["choices"]):
+            raise UsageError(f"the choices of {name} are lists: write each as a text")
         if len({value for value, _ in kept}) < len(kept):
             raise UsageError(f"{name} has a choice twice (1, 1.0 and true are one): {entry['choices']}")
         prior = [share for _, share in kept] if len({share for _, share in kept}) > 1 else ()
         return lambda: D([value for value, _ in kept], name, prior)
     if kind == "ordinal":
         levels = entry["sequence"]
-        if _are_levels(levels):
+        if are_levels(levels):
             return lambda: ordinal(levels, meta.get("log", False), name, meta.get("prior", ()))
         return lambda: D(levels, name)
     if kind == "constant":
@@ -224,7 +254,7 @@ def _maker(entry: Facts) -> Callable[[], Independent]:
 
 def _warn(entry: Facts) -> None:
     """Says what of a hyper-parameter is not read."""
-    if entry["type"] == "ordinal" and not _are_levels(entry["sequence"]):
+    if entry["type"] == "ordinal" and not are_levels(entry["sequence"]):
         _LOG.warning("the values of %s are not ascending numbers: read without their order", entry["name"])
     if entry["type"] == "categorical":
         weights = entry.get("weights", entry.get("probabilities")) or ()
@@ -232,7 +262,7 @@ def _warn(entry: Facts) -> None:
             _LOG.warning("choices of %s with a weight of 0 are left out: %s", entry["name"], never)
 
 
-def _are_levels(values: Sequence[Any]) -> bool:
+def are_levels(values: Sequence[Any]) -> bool:
     """Whether the values of an ordinal hyper-parameter are what is ordered here: ascending numbers."""
     return all(type(value) in (int, float) for value in values) and list(values) == sorted(values)
 

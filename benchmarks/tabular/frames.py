@@ -25,6 +25,7 @@ MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
+LINE_END = re.compile(rb"[\r\n]")
 MOST_CELLS = 1 << 25
 """Largest number of values that are read: NAS-Bench-101 with three repetitions has 15 million."""
 LONGEST_NAME = 1_000
@@ -69,9 +70,9 @@ def _commas(data: Path) -> int:
     found = 0
     with suppress(pa.ArrowException, OSError), pa.input_stream(str(data), compression="detect") as stream:
         while found <= MOST_COLUMNS and (part := stream.read(1 << 16)):
-            line, end, _ = part.partition(b"\n")
+            line, *more = LINE_END.split(part, maxsplit=1)
             found += line.count(b",")
-            if end:
+            if more:
                 break
     return found  # of a damaged file, too, which is said when its bytes are counted
 
@@ -95,13 +96,18 @@ def _refuse_cells(data: Path, rows: int, columns: int) -> None:
         )
 
 
+def line_ends(text: bytes) -> int:
+    """The number of line ends in a text: LF, CR, or both."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
 def _so_far(path: Path) -> Iterator[tuple[int, int]]:
     """Running counts of bytes and lines of an uncompressed file. Raises UsageError if it is damaged."""
     size = lines = 0
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
             while part := stream.read(1 << 22):
-                size, lines = size + len(part), lines + part.count(b"\n")
+                size, lines = size + len(part), lines + line_ends(part)
                 yield size, lines
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None):  # an error of the system, not of decompression

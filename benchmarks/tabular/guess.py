@@ -28,7 +28,7 @@ from nasbench.benchmarks.tabular.direction import (
 )
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
-from nasbench.benchmarks.tabular.meaning import split_of
+from nasbench.benchmarks.tabular.meaning import other_unit, split_of
 from nasbench.benchmarks.tabular.roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
@@ -239,7 +239,7 @@ def _is_logarithmic(values: list[Any]) -> bool:
     low, high, median = values[0], values[-1], float(np.median(values))
     if low <= 0 or high < 4 * low or len(values) < 3:
         return False
-    middles = np.array([np.sqrt(low * high), (low + high) / 2])
+    middles = np.array([np.sqrt(float(low)) * np.sqrt(float(high)), (low + high) / 2])
     return bool(np.abs(np.log(median / middles)).argmin() == 0)
 
 
@@ -357,8 +357,8 @@ def _name(column: Column, split: str | None, is_error: bool, epoch: int) -> str:
 def _remarks(column: Column) -> Iterator[_Line]:
     """The last lines of a metric: unit, cheap and missing values."""
     if column.meaning == "seconds":
-        odd = re.search(r"hours?|min|ms|milli", column.name.lower())
-        yield "unit", "s", f"? not in {odd[0]}? A cost is in seconds" if odd else ""
+        odd = other_unit(column.name)
+        yield "unit", "s", f"? not in {odd}? A cost is in seconds" if odd else ""
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
     negative = set(column.numbers[column.numbers < 0])

@@ -45,6 +45,7 @@ _COEFFICIENTS = re.compile("dice|jaccard|overlap|corr|correlation|pearson|spearm
 """Words before `coef` that say what is measured: `val_dice_coef`."""
 _NORMS = re.compile(r"(?:.*[\W_])?grad(?:ient)?s?_?norm", re.IGNORECASE)
 """Names of what a training is observed by, unless they say a limit: `grad_norm`, and not `max_grad_norm`."""
+_SEEDS = re.compile("(?:random)?seeds?")
 _SHARES = re.compile("size|ratio|share|portion|fold|folds")
 """Last words that say so after the name of a split: of `test_size`."""
 _TRAILING = re.compile(
@@ -52,7 +53,7 @@ _TRAILING = re.compile(
 )
 """Words after the one that says what is meant: of `batch_time_ms_mean`."""
 _WHOLE: dict[str, Meaning | None] = {
-    "split": None,  # a share of the data, or the number of a part
+    **dict.fromkeys(("split", "data_split"), None),  # a share of the data, or the number of a part
     "": "identity",  # pandas writes the numbers of its rows there
     **dict.fromkeys(("status", "state", "failed", "crashed", "diverged", "done", "converged", "success"), "outcome"),
     **dict.fromkeys(
@@ -69,6 +70,9 @@ _WHOLE: dict[str, Meaning | None] = {
     **dict.fromkeys(("c", "alpha", "beta", "gamma", "lambda", "eta", "train_batch", "val_batch"), "choice"),
 }
 """Whole names that indicate a meaning."""
+_OTHER_UNITS = re.compile(
+    r"\w*hours?|hrs?|h|\w*minutes?|mins?|m|ms|msecs?|milli\w*|us|usecs?|micro\w*|ns|nano\w*|days?|d|weeks?|k"
+)
 _MONEY = re.compile(r"[$€£¥]|(?:^|[\W_])(?:usd|eur|gbp|dollars?|euros?|cents?)(?:$|[\W_])", re.IGNORECASE)
 _MEASURE_AND_BAR = re.compile(
     r"(.+?)(?:[\W_]+(?:err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm))+\W*",
@@ -98,8 +102,11 @@ def meaning_of(name: str) -> Meaning | None:
         return "choice"
     if matches(name, re.compile("(?:un)?explained")):
         return "score"
+    if matches(name, _SEEDS):
+        return None  # `model_seed`: a repetition, or what a person varies
     by_words, by_last = _by_words(name), _by_words(last)
-    meaning = by_last if by_words in ("choice", *MEASURED) and by_last in MEASURED else by_words
+    decides = (*MEASURED, "identity") if by_words == "choice" else MEASURED
+    meaning = by_last if by_words in ("choice", *MEASURED) and by_last in decides else by_words
     return "resource" if meaning == "seconds" and _MONEY.search(name) else meaning
 
 
@@ -111,6 +118,11 @@ def is_label(name: str) -> bool:
 def may_count_epochs(name: str) -> bool:
     """Whether a name says an amount that a person chooses or that grows within a training: `env_steps`."""
     return matches(name, re.compile("steps|budget")) and not matches(name, _WORDS["choice"])
+
+
+def other_unit(name: str) -> str:
+    """The word in the name of a time that says another unit than seconds; empty if none does."""
+    return next((word for word, *_ in counted(name) if _OTHER_UNITS.fullmatch(word)), "")
 
 
 def is_spread_of_another(name: str, header: Container[str]) -> bool:

@@ -9,9 +9,22 @@ from typing import Any
 import numpy as np
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks.spaces import AsFlat, Categorical, Float, Hyperparameter, Integer, ParameterSpace, Space
+from nasbench.benchmarks.spaces import (
+    AsFlat,
+    Categorical,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+    ParameterSpace,
+    Space,
+)
 from nasbench.benchmarks.spaces import configspace as configspace_json
+from nasbench.benchmarks.spaces.configspace import are_levels
 from nasbench.benchmarks.spaces.flat import Named
+
+_LOGARITHMIC = {"Uniform": False, "LogUniform": True}
+"""Name of a sampler of Syne Tune or Ray Tune → whether it draws evenly by the logarithm."""
 
 
 def space_of(words: object) -> Space:
@@ -44,21 +57,26 @@ def _hyperparameter(name: str, word: Any) -> Hyperparameter:
     if kind in ("FloatDistribution", "IntDistribution"):
         if kind == "FloatDistribution" and word.step is not None:
             count = round((word.high - word.low) / word.step) + 1
-            return Categorical(name, tuple(word.low + i * word.step for i in range(count)))
+            return Ordinal(name, tuple(min(word.low + i * word.step, word.high) for i in range(count)))
         if kind == "IntDistribution" and word.step != 1:
-            return Categorical(name, tuple(range(word.low, word.high + 1, word.step)))
+            return Ordinal(name, tuple(range(word.low, word.high + 1, word.step)))
         return (Float if kind == "FloatDistribution" else Integer)(name, word.low, word.high, log=word.log)
     if kind in ("Float", "Integer") and hasattr(word, "lower"):  # Syne Tune and Ray Tune
         sampler = type(word.get_sampler()).__name__.strip("_")
         if sampler == "Quantized":
             raise UsageError(f"{name} has quantised numbers: state it as the list of its values")
-        is_log = sampler.startswith("Log")
+        if sampler not in _LOGARITHMIC:
+            raise UsageError(f"{name} is drawn from {sampler}, not evenly or evenly by its logarithm")
+        is_log = _LOGARITHMIC[sampler]
         if kind == "Float":
             return Float(name, float(word.lower), float(word.upper), log=is_log)
         is_open = type(word).__module__.startswith("ray.")  # Ray leaves the upper bound out
         return Integer(name, int(word.lower), int(word.upper) - is_open, log=is_log)
     if kind in ("Categorical", "Ordinal", "OrdinalNearestNeighbor") and hasattr(word, "categories"):
-        return Categorical(name, tuple(word.categories))
+        is_ordered = kind != "Categorical" and are_levels(word.categories)
+        if not is_ordered:
+            return Categorical(name, tuple(word.categories))
+        return Ordinal(name, tuple(word.categories), log=bool(getattr(word, "log_scale", False)))
     raise UsageError(f"{name} is {kind!r}, which is no distribution of Optuna, domain of Syne Tune, or list of choices")
 
 

@@ -202,3 +202,32 @@ def test_a_rank_beside_a_score_may_deny_what_its_header_says(
     said = tomllib.loads(guessed(tmp_path, columns | {"rank_test_rmse": ranks, "params": ["{}"] * 24}))
     (metric,) = (m for m in said["metric"] if m.get("column") == "mean_test_rmse")
     assert metric.get("direction") in ((direction,) if direction else ("?", "minimise", None))
+
+
+@pytest.mark.parametrize("name", ["arch_id", "model_id", "batch_id", "cell_hash", "layer_index"])
+def test_the_last_word_says_that_a_number_names_a_row(tmp_path: Path, name: str) -> None:
+    large = 2**60 if name == "cell_hash" else 0  # the product of two such numbers is none of 64 bits
+    rows = {name: [large + i // 3 for i in range(24)], "seed": [i % 3 for i in range(24)]}
+    chosen = {"depth": [8 + i // 6 for i in range(24)], "kernel": [1 + i // 3 % 2 for i in range(24)]}
+    text = guessed(tmp_path, rows | chosen | {"val_acc": [0.6 + i / 100 for i in range(24)]})
+    assert f"#   {name}: names a row or a configuration" in text
+
+
+@pytest.mark.parametrize("name", ["model_seed", "init_seed", "seed_model", "augment_seed", "data_split"])
+def test_what_may_be_a_seed_is_asked_about(tmp_path: Path, name: str) -> None:
+    columns = {"lr": RATES, "depth": [1 + i % 4 for i in range(24)], name: [i % 3 for i in range(24)]}
+    text = guessed(tmp_path, columns | {"val_acc": [0.6 + i / 100 for i in range(24)]})
+    assert re.search(rf'"{name}"[^[]*# \? ', text)
+
+
+@pytest.mark.parametrize("name", ["train_time_h", "Duration (h)", "train_time_m", "time_ms", "time_k"])
+def test_times_in_other_units_than_seconds_are_asked_about(tmp_path: Path, name: str) -> None:
+    columns = {"lr": RATES, "val_acc": [0.6 + i / 100 for i in range(24)], name: [1 + i / 7 for i in range(24)]}
+    text = guessed(tmp_path, columns)
+    assert re.search(r"\? not in \w+\? A cost is in seconds", text)
+
+
+@pytest.mark.parametrize("name", ["train_time_s", "seconds", "time_mean", "time/epoch"])
+def test_times_in_seconds_are_no_doubt(tmp_path: Path, name: str) -> None:
+    columns = {"lr": RATES, "val_acc": [0.6 + i / 100 for i in range(24)], name: [1 + i / 7 for i in range(24)]}
+    assert "A cost is in seconds" not in guessed(tmp_path, columns)

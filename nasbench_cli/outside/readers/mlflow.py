@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +14,17 @@ from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
-from nasbench.cli.outside.texts import beginning, frame_of, header_of, text_of
+from nasbench.cli.outside.texts import beginning, frame_of, header_of, member, text_of
 from nasbench.cli.outside.tracked import Tracked, metric_of, rows_of
 
 _META = "meta.yaml"
 _STATUSES = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
 _UNDER_WAY = ("RUNNING", "SCHEDULED")
 _PARENT = "mlflow.parentRunId"
+_DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPED = dict(zip('0abtnvfre "/\\N_LP', '\0\a\b\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
+"""Letter after a backslash of YAML → what both stand for."""
 
 
 class MlflowRuns(Reader):
@@ -94,8 +98,9 @@ def _stored(folder: Path) -> Iterator[dict[str, Any]]:
 def _named(folder: Path) -> Iterator[tuple[str, Path]]:
     """The names of metrics, parameters or tags (which may have slashes), and their files."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield path.relative_to(folder).as_posix(), path
+        name = path.relative_to(folder).as_posix()
+        if member(folder, name).is_file():
+            yield name, path
 
 
 def _steps(path: Path) -> list[tuple[float, float]]:
@@ -109,16 +114,50 @@ def _steps(path: Path) -> list[tuple[float, float]]:
 
 
 def _facts(path: Path) -> dict[str, str]:
-    """The plain entries of a small YAML file."""
-    facts = {}
-    for line in text_of(path).splitlines():
-        key, _, text = line.partition(": ")
-        if text[:1] == text[-1:] == "'" and len(text) > 1:
-            text = text[1:-1].replace("''", "'")
-        elif text[:1] == text[-1:] == '"' and len(text) > 1:
-            text = str(json.loads(text))
-        facts[key] = text
-    return facts
+    """The entries of a YAML file of texts and numbers. Raises UsageError for what MLflow does not write."""
+    facts: dict[str, str] = {}
+    key = ""
+    for line in text_of(path).split("\n"):
+        if line[:1].isspace() or not line:  # an entry goes on, folded at 80 letters
+            facts[key] = _joined(facts.get(key, ""), line.strip())
+        else:
+            key, _, facts[key] = line.partition(":")
+    try:
+        return {key: _scalar(text.strip()) for key, text in facts.items()}
+    except ValueError as error:
+        raise UsageError(f"{path} is damaged, or not written by MLflow: {error}") from None
+
+
+def _joined(text: str, more: str) -> str:
+    """A text of YAML and its next line: an empty one is a line break; after a backslash there is no space between."""
+    if text.startswith(' "') and text.endswith("\\"):
+        return text[:-1] + more
+    return text + (" " if more and not text.endswith("\n") else "") + (more or "\n")
+
+
+def _scalar(text: str) -> str:
+    """What a text of YAML stands for. Raises ValueError for one that is not a text or a number."""
+    if text[:1] == "'":
+        inner = text[1:-1]
+        if text[-1:] != "'" or "'" in inner.replace("''", ""):
+            raise ValueError(f"{text[:60]!r} does not end")
+        return inner.replace("''", "'")
+    if text[:1] == '"':
+        if not _DOUBLE.fullmatch(text):
+            raise ValueError(f"{text[:60]!r} does not end")
+        return _ESCAPE.sub(_unescaped, text[1:-1])
+    if text[:1] in tuple("&*!|>{[%@`") and text not in ("[]", "{}"):
+        raise ValueError(f"{text[:60]!r} is neither a text nor a number")
+    return text
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code, letter = escape[1] or escape[2] or escape[3], escape[4]
+    if code:
+        return chr(int(code, 16))
+    if letter not in _ESCAPED:
+        raise ValueError(f"{escape[0]!r} is no escape of YAML")
+    return _ESCAPED[letter]
 
 
 def _exported(path: Path) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pandas as pd
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed
 from nasbench.benchmarks.tabular.direction import Sense
-from nasbench.benchmarks.tabular.frames import MOST_CELLS
+from nasbench.benchmarks.tabular.frames import LINE_END, MOST_CELLS, line_ends
 from nasbench.cli.outside.readers.reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, object_of, text_of
@@ -76,11 +76,9 @@ def _experiment(folder: Path, asked: Asked, notes: dict[str, None]) -> tuple[str
         notes[f"{count(lacking, 'trial')} of {folder.name} without results left out"] = None
     names = [str(c) for c in table if str(c).startswith("config_")]
     settings = last[names].set_axis([name.removeprefix("config_") for name in names], axis=1)
-    configurations = [
-        json.loads(text) for text in settings.to_json(orient="records", lines=True, double_precision=15).splitlines()
-    ]
+    lines = settings.to_json(orient="records", lines=True, double_precision=15).splitlines() if names else []
     frame = pd.DataFrame({"value": numbers_of(last[metric], metric), "evaluation": np.arange(1, len(last) + 1)})
-    frame = frame.assign(configuration=configurations if names else None)
+    frame = frame.assign(configuration=[json.loads(line) for line in lines] or None)
     if "st_tuner_time" in last:
         frame["seconds"] = numbers_of(last["st_tuner_time"], "st_tuner_time")
     for role, value in _marks(facts).items():
@@ -135,7 +133,7 @@ def _table(folder: Path) -> pd.DataFrame:
 
 def _parsed(path: Path, content: bytes) -> pd.DataFrame:
     """A CSV. Raises UsageError if it has more values than fit into memory: each takes more there than in the file."""
-    columns, rows = content.partition(b"\n")[0].count(b",") + 1, content.count(b"\n") + 1
+    columns, rows = LINE_END.split(content, maxsplit=1)[0].count(b",") + 1, line_ends(content) + 1
     if max(columns * rows, content.count(b",")) > MOST_CELLS:
         raise UsageError(f"{path} has more than {MOST_CELLS:,} values, which is the limit")
     return pd.read_csv(io.BytesIO(content))

@@ -22,6 +22,7 @@ from tests.nasbench_cli.outside.reading import (
     column,
     copied,
     read,
+    refused,
     runs,
 )
 
@@ -89,6 +90,16 @@ def test_an_experiment_without_compression_with_a_trial_that_failed(tmp_path: Pa
     (run,) = runs(path).values()
     assert column(run, "status") == ["ok", "ok", "failed", "ok", "ok"]
     assert "1 trial of rs-1 without results left out" in read(path).note
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_rows_are_counted_whatever_ends_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    path = copied(SYNE_TUNE / "rs-1", tmp_path)
+    (path / "results.csv.zip").unlink()
+    (path / "results.csv").write_bytes(("trial_id,mean_loss" + f"{end}1,2" * 50).encode())
+    assert len(read(path).frame) == 1
+    monkeypatch.setattr("nasbench.cli.outside.readers.syne_tune.MOST_CELLS", 101)
+    assert "more than 101 values" in refused(path)
 
 
 def test_several_metrics_of_syne_tune_are_asked_about(tmp_path: Path) -> None:

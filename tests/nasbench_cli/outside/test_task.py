@@ -190,7 +190,12 @@ def test_a_conditional_space_is_there_and_back_in_the_words_of_optuna() -> None:
     }
     stepped = words.space_of(steps)
     assert isinstance(stepped, ParameterSpace)
-    assert stepped.hyperparameters == (Categorical("a", (2, 4, 6, 8)), Categorical("b", (0.0, 0.5, 1.0)))
+    assert stepped.hyperparameters == (Ordinal("a", (2, 4, 6, 8)), Ordinal("b", (0.0, 0.5, 1.0)))
+    tenths = words.space_of({"c": optuna.distributions.FloatDistribution(0, 0.6, step=0.2)})
+    assert isinstance(tenths, ParameterSpace)
+    (c,) = tenths.hyperparameters
+    assert isinstance(c, Ordinal)
+    assert c.values[-1] == 0.6  # and not 0.6000000000000001, which Optuna calls outside
 
 
 def test_a_space_is_there_and_back_in_the_words_of_configspace() -> None:
@@ -219,6 +224,47 @@ def test_a_space_in_the_words_of_syne_tune() -> None:
         Integer("layers", 1, 5),
         Categorical("kind", ("a", "b")),
     )
+
+
+class _Uniform:
+    """The sampler of a domain, as Syne Tune and Ray Tune name it."""
+
+
+class _ReverseLogUniform:
+    pass
+
+
+class _Domain:
+    lower, upper = 0.9, 0.9999
+
+    def __init__(self, sampler: object = None, categories: tuple[object, ...] = (), log_scale: bool = False) -> None:
+        self._sampler, self.categories, self.log_scale = sampler, categories, log_scale
+
+    def get_sampler(self) -> object:
+        return self._sampler
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "read"),
+    [
+        ("Float", _Domain(_Uniform()), Float("x", 0.9, 0.9999)),
+        ("Float", _Domain(_ReverseLogUniform()), "x is drawn from ReverseLogUniform"),
+        ("Ordinal", _Domain(categories=(1, 2, 8)), Ordinal("x", (1, 2, 8))),
+        ("OrdinalNearestNeighbor", _Domain(categories=(1, 2, 8), log_scale=True), Ordinal("x", (1, 2, 8), log=True)),
+        ("Ordinal", _Domain(categories=("low", "high")), Categorical("x", ("low", "high"))),
+        ("Categorical", _Domain(categories=(1, 2, 8)), Categorical("x", (1, 2, 8))),
+    ],
+)
+def test_domains_keep_their_order_and_how_they_are_drawn(kind: str, domain: object, read: object) -> None:
+    made = type(kind, (type(domain),), {})
+    domain.__class__ = made
+    if isinstance(read, str):
+        with pytest.raises(UsageError, match=read):
+            words.space_of({"x": domain})
+        return
+    found = words.space_of({"x": domain})
+    assert isinstance(found, ParameterSpace)
+    assert found.hyperparameters == (read,)
 
 
 def test_a_space_in_the_words_of_ray() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from nasbench.base.errors import UsageError
 from nasbench.cli.outside.readers import reader_of
+from nasbench.cli.outside.readers.mlflow import _facts
 from tests.nasbench_cli.outside.reading import FILES, Nasbench, marks, one_sentence, read, refused
 
 # ---------------------------------------------------------------- MLflow
@@ -140,6 +141,40 @@ def test_damaged_runs_of_mlflow_are_one_sentence(nasbench: Nasbench, mlruns: Pat
     table = tmp_path / "mlflow.csv"
     table.write_text((FILES / "mlflow.csv").read_text()[:-200])
     assert "mlflow.csv" in one_sentence(nasbench("import", "runs", table, *asked))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ResNet-20 on CIFAR-10 with cosine schedule, label smoothing and cutout augmentation: random search",
+        "it's 'quoted', with a colon: and " + "long " * 40 + "end",
+        "two\nlines and a tab\t, caf\xe9 \x1b[31m \u2028 " + "wide " * 30,
+        'a backslash \\ and "quotes" \x07' + " x" * 60,
+        "007",
+        "ends with a colon:",
+    ],
+)
+def test_names_are_read_as_yaml_writes_them(mlruns: Path, name: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    path = next(mlruns.glob("*/meta.yaml"))
+    for is_unicode in (False, True):
+        written = yaml.safe_dump({"experiment_id": "1", "name": name, "last": "x"}, allow_unicode=is_unicode)
+        path.write_text(written, "utf-8")
+        assert _facts(path) == {"experiment_id": "1", "last": "x", "name": name}, written
+
+
+@pytest.mark.parametrize(
+    "text", [r'"\q"', '"open', "'open", "'a'b'", "&a b", "*a", "!!python/name:os.system", "[1, 2]"]
+)
+def test_other_yaml_than_mlflow_writes_is_refused(mlruns: Path, text: str) -> None:
+    next(mlruns.glob("*/meta.yaml")).write_text(f"experiment_id: '1'\nname: {text}\n")
+    assert "is damaged, or not written by MLflow" in refused(mlruns, columns=ACCURACY)
+
+
+def test_links_out_of_a_folder_of_mlflow_are_refused(mlruns: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("0")
+    (runs_of(mlruns)[0] / "params" / "own").symlink_to(tmp_path / "secret")
+    assert "params/own, a file outside it" in refused(mlruns, columns=ACCURACY).replace("names own", "names params/own")
 
 
 # ---------------------------------------------------------------- Weights & Biases
