@@ -140,6 +140,8 @@ def _check_beginning(data: Path) -> None:
             raise UsageError(f"the first line of {data} states a separator (sep=): delete it")
         if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise UsageError(f"{data} is UTF-16, and not UTF-8 text: convert it (iconv -f utf-16 -t utf-8)")
+        if beginning.startswith(b"SQLite format 3"):
+            raise UsageError(f"{data} is an SQLite database, and no table: of Optuna, `nasbench import runs` reads it")
         if re.match(rb"\s*(?:\{|\[\s*\{)\s*\"", beginning):
             raise UsageError(f"{data} is JSON: a table is CSV or Parquet, with a row for each training")
 

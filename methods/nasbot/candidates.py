@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, Finite
 from nasbench.benchmarks.spaces.graphs.canonical import canonical
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
-from nasbench.methods.nasbot.families import family_of
+from nasbench.methods.nasbot.families import USUAL, Weighing, family_of
 from nasbench.methods.nasbot.otmann import NUS, Encoded, Packed, packed, to_all
 
 Array = NDArray[np.float64]
@@ -42,10 +42,10 @@ class Point(NamedTuple):
     than its network."""
 
     @classmethod
-    def of(cls, space: Space, configuration: Configuration) -> Point:
+    def of(cls, space: Space, configuration: Configuration, weighing: Weighing = USUAL) -> Point:
         """The point of a configuration, in a space that has the view `AsGraph`."""
         assert isinstance(space, AsGraph)  # see `Method.needs`
-        network = encoded(space.as_graph(configuration))
+        network = encoded(space.as_graph(configuration), weighing)
         if not isinstance(space, AsScalars):
             return cls(network, (), network.graph)
         return cls(network, space.as_scalars(configuration), network.graph if space.shows_all() else configuration)
@@ -84,9 +84,9 @@ class Candidates(ABC):
 class Listed(Candidates):
     """Every network of a finite space; configurations with the same graph are one candidate."""
 
-    def __init__(self, space: FiniteSpace, allowed: Allowed = lambda _: True) -> None:
+    def __init__(self, space: FiniteSpace, allowed: Allowed = lambda _: True, weighing: Weighing = USUAL) -> None:
         super().__init__()
-        self._networks, self._packed, members, self._number = _listed(space)
+        self._networks, self._packed, members, self._number = _listed(space, weighing)
         kept = [[member for member in group if allowed(member)] for group in members]
         self._penalties = np.where([not group for group in kept], -np.inf, 0.0)
         self._members = [allowed_group or group for allowed_group, group in zip(kept, members, strict=True)]
@@ -134,19 +134,25 @@ class Evolved(Candidates):
     The number of evolution's steps grows with the number of configurations asked for.
     """
 
-    def __init__(self, space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> None:
+    def __init__(
+        self,
+        space: Space,
+        allowed: Allowed = lambda _: True,
+        begins: int | None = None,
+        weighing: Weighing = USUAL,
+    ) -> None:
         super().__init__()
-        self._space, self._allowed, self._begins = space, allowed, begins
+        self._space, self._allowed, self._begins, self._weighing = space, allowed, begins, weighing
         self._asked: list[Configuration] = []
         self._points: list[Point] = []
         self._packed: Packed | None = None
         """The networks of all configurations asked for."""
         self._rows: list[Array] = []
         """Distances of each configuration asked for to the earlier ones."""
-        self.scalars = len(Point.of(space, space.sample(np.random.default_rng(0))).scalars)
+        self.scalars = len(self._point(space.sample(np.random.default_rng(0))).scalars)
 
     def add(self, configuration: Configuration) -> None:
-        point = Point.of(self._space, configuration)
+        point = self._point(configuration)
         self._rows.append(self._to_asked([point])[:, 0])
         self._asked.append(configuration)
         self._points.append(point)
@@ -163,7 +169,7 @@ class Evolved(Candidates):
         seen, drawn = {point.identity for point in self._points}, None
         for _ in range(_MOST_DRAWS):
             drawn = mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
-            if self._allowed(drawn) and Point.of(self._space, drawn).identity not in seen:
+            if self._allowed(drawn) and self._point(drawn).identity not in seen:
                 break
         return drawn
 
@@ -177,7 +183,7 @@ class Evolved(Candidates):
         seen = {point.identity for point in self._points}
         while (left := budget + first - len(known)) > 0:
             mutants = [mutant(self._space, known[i], rng, self.made) for i in parents(values, min(brood, left), rng)]
-            points = [Point.of(self._space, m) for m in mutants]
+            points = [self._point(m) for m in mutants]
             new_values = self._valued(self._to_asked(points), mutants, acquisition)
             known += mutants
             values = np.append(values, new_values)
@@ -186,6 +192,9 @@ class Evolved(Candidates):
         new = [pair for identity, pair in fresh.items() if identity not in seen] or list(fresh.values())
         new = [pair for pair in new if self._allowed(pair[0])] or new
         return new[_largest(np.array([value for _, value in new]), rng)][0]
+
+    def _point(self, configuration: Configuration) -> Point:
+        return Point.of(self._space, configuration, self._weighing)
 
     def _valued(self, distances: Array, configurations: Sequence[Configuration], acquisition: Acquisition) -> Array:
         """The acquisition of configurations; zero if one is not allowed."""
@@ -212,7 +221,9 @@ class Evolved(Candidates):
         return distances
 
 
-def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> Candidates:
+def candidates_of(
+    space: Space, allowed: Allowed = lambda _: True, begins: int | None = None, weighing: Weighing = USUAL
+) -> Candidates:
     """The whole space if it can be listed, which was measured to be faster than evolution; else evolution.
 
     A space with scalars beside its networks is not listed: most of its configurations differ in the scalars alone.
@@ -221,19 +232,19 @@ def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int |
         begins: number of configurations, the first asked for, from which evolution begins; by default all.
     """
     if isinstance(space, FiniteSpace) and space.size <= MOST_LISTED and not isinstance(space, AsScalars):
-        return Listed(space, allowed)
-    return Evolved(space, allowed, begins)
+        return Listed(space, allowed, weighing)
+    return Evolved(space, allowed, begins, weighing)
 
 
 @lru_cache(maxsize=1 << 14)
-def encoded(graph: LayerGraph) -> Encoded:
+def encoded(graph: LayerGraph, weighing: Weighing = USUAL) -> Encoded:
     """A network encoded for OTMANN, the same for every order of its layers."""
-    return _encoded(canonical(graph))
+    return _encoded(canonical(graph), weighing)
 
 
 @lru_cache(maxsize=1 << 14)
-def _encoded(graph: LayerGraph) -> Encoded:
-    return Encoded(graph, family_of(graph.kind))
+def _encoded(graph: LayerGraph, weighing: Weighing) -> Encoded:
+    return Encoded(graph, family_of(graph.kind, weighing))
 
 
 def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:
@@ -257,7 +268,7 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
 
 @lru_cache(maxsize=4)
 def _listed(
-    space: FiniteSpace,
+    space: FiniteSpace, weighing: Weighing
 ) -> tuple[list[Encoded], Packed, list[list[Configuration]], dict[Configuration, int]]:
     """Every distinct network of a space, the configurations of each, and the network's number by configuration."""
     assert isinstance(space, AsGraph)  # see `Method.needs`
@@ -268,7 +279,7 @@ def _listed(
         classes.setdefault(graph, []).append(configuration)
     members = list(classes.values())
     number = {configuration: i for i, group in enumerate(members) for configuration in group}
-    networks = [Encoded(graph, family_of(graph.kind)) for graph in classes]
+    networks = [Encoded(graph, family_of(graph.kind, weighing)) for graph in classes]
     return networks, packed(networks), members, number
 
 

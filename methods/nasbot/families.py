@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,21 @@ DECISIONS = ("softmax", "linear")
 
 _CONVOLUTIONS, _POOLS, _DENSE = math.sqrt(2) / 10, 0.5, 0.1  # see `cnn`
 _SIZES = range(1, 32)  # of kernels in programs
-_SHARE, _FLOOR = 0.1, 100.0  # mass of ip, op and the decision layers: share of the processing mass, and its minimum
+_FLOOR = 100.0  # the least mass of ip, op and the decision layers together
+
+
+class Weighing(NamedTuple):
+    """How much the parts of a network count; the values are those of the authors' code."""
+
+    fc: float = _DENSE
+    """Mass of a unit of a fully connected layer, relative to a convolution's (the paper: 1)."""
+    share: float = 0.1
+    """Mass of ip, of op and of the decision layers, as a share of that of all other layers (the paper's ζ)."""
+    mismatch: float = 1.0
+    """Factor of the cost of matching layers of different labels (the paper's M)."""
+
+
+USUAL = Weighing()
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,8 @@ class NetworkFamily:
     """Cost of matching two labels, shape (labels, labels); infinite if they never match."""
     coefficients: Mapping[str, float] = field(default_factory=dict)
     """Factor of a label's mass, if it is not 1."""
+    share: float = USUAL.share
+    """See `Weighing`."""
     is_open: bool = False
     """Whether other labels may occur. Such a label matches itself only, at no cost, and is in the first group only."""
 
@@ -48,7 +65,7 @@ class NetworkFamily:
         for u, (label, units) in enumerate(zip(graph.labels, graph.units, strict=True)):
             if u not in others:
                 masses[u] = incoming[u] * (1 if units is None else units) * self.coefficients.get(label, 1.0)
-        share = max(_SHARE * masses.sum(), _FLOOR)
+        share = max(self.share * masses.sum(), _FLOOR)
         masses[[0, -1]] = share
         masses[decisions] = share / max(len(decisions), 1)
         return masses
@@ -181,6 +198,15 @@ FAMILIES = {family.name: family for family in (cnn(), program(), mlp("linear"), 
 """The families by the kind of a graph."""
 
 
-def family_of(kind: str) -> NetworkFamily:
+def family_of(kind: str, weighing: Weighing = USUAL) -> NetworkFamily:
     """The family of a kind of graphs; that of programs, which is open, for an unknown kind."""
-    return FAMILIES.get(kind, FAMILIES["program"])
+    return _weighed(kind if kind in FAMILIES else "program", weighing)
+
+
+@cache
+def _weighed(name: str, weighing: Weighing) -> NetworkFamily:
+    """One object for all networks of a family, which numbers labels that it did not know."""
+    family = FAMILIES[name]
+    coefficients = dict.fromkeys(family.coefficients, weighing.fc)
+    mismatch = weighing.mismatch * family.mismatch
+    return replace(family, coefficients=coefficients, share=weighing.share, mismatch=mismatch)

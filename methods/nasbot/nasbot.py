@@ -18,6 +18,7 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Logged, Method
+from nasbench.methods.nasbot.families import USUAL, Weighing
 from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement
@@ -58,6 +59,7 @@ class _OnGraphs(Method):
         self._asked: list[Configuration] = []
         self._candidates: Candidates | None = None
         self._begins_anew = False
+        self._weighing = USUAL
         self._made: Counter[str] = Counter()
 
     def ask(self) -> Configuration:
@@ -71,7 +73,8 @@ class _OnGraphs(Method):
 
         if self._candidates is None:
             begins = self._initial if self._begins_anew else None
-            self._candidates, self._taken = candidates_of(self._problem.space, self._problem.allows, begins), 0
+            self._candidates = candidates_of(self._problem.space, self._problem.allows, begins, self._weighing)
+            self._taken = 0
         for configuration in self._asked[self._taken :]:
             self._candidates.add(configuration)
         self._taken = len(self._asked)
@@ -107,6 +110,9 @@ class Nasbot(_OnGraphs):
         power: power of the normalised distance in the kernel (the paper: 1, its code: 2).
         pool: networks from which evolution of the acquisition begins: initial+evaluated, or initial.
         pending: mean (the posterior mean is the value of a pending evaluation), or ignored.
+        fc: mass of a unit of a fully connected layer, relative to a convolution's (the paper: 1, its code: 0.1).
+        share: mass of the first, the last and the decision layers, as a share of the others' (the paper's zeta).
+        mismatch: factor of the cost of matching layers of different labels (the paper's M).
     """
 
     about = replace(_OnGraphs.about, repeatable=Repeatable.SAME_KERNELS, version=4, seconds=0.1)
@@ -122,13 +128,18 @@ class Nasbot(_OnGraphs):
         power: float = 1.0,
         pool: str = "initial+evaluated",
         pending: str = "mean",
+        fc: float = USUAL.fc,
+        share: float = USUAL.share,
+        mismatch: float = USUAL.mismatch,
     ) -> None:
         super().__init__(problem, rng, initial)
+        self._weighing = Weighing(fc, share, mismatch)
         check_choice("pending", pending, ("mean", "ignored"))
         self._heeds_pending = pending == "mean"
         check_choice("pool", pool, ("initial+evaluated", "initial"))
         self._begins_anew = pool == "initial"
-        for name, value in {"refit": refit, "draws": draws, "power": power}.items():
+        positive = {"refit": refit, "draws": draws, "power": power, **self._weighing._asdict()}
+        for name, value in positive.items():
             if not 0 < value < math.inf:
                 raise UsageError(f"{name} must be positive, not {value:g}")
         self._options = refit, draws, power

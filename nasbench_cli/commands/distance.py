@@ -14,7 +14,7 @@ from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import read
 from nasbench.cli.commands.once import Command
-from nasbench.methods.nasbot.families import FAMILIES
+from nasbench.methods.nasbot.families import USUAL, Weighing, family_of
 from nasbench.methods.nasbot.otmann import Encoded, matching
 from nasbench.methods.nasbot.otmann import distance as otmann
 
@@ -23,16 +23,25 @@ from nasbench.methods.nasbot.otmann import distance as otmann
 @click.argument("one", type=click.Path(path_type=Path))
 @click.argument("other", type=click.Path(path_type=Path))
 @click.option("--nu", type=float, default=0.5, show_default=True, help="Weight of the structural penalty.")
+@click.option(
+    "--fc", type=float, default=USUAL.fc, show_default=True, help="Mass of a unit of a fully connected layer."
+)
+@click.option(
+    "--share", type=float, default=USUAL.share, show_default=True, help="Mass of ip, op and decision layers: a share."
+)
+@click.option(
+    "--mismatch", type=float, default=USUAL.mismatch, show_default=True, help="Factor of the costs of other labels."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
+def distance(one: Path, other: Path, nu: float, as_json: bool, **weighing: float) -> None:
     """Print the OTMANN distance of two networks (NASBOT, section 3), its penalties and the matching of layers.
 
     A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, for a cnn, strides.
     """
-    say(compare(one, other, nu, as_json))
+    say(compare(one, other, nu, as_json, Weighing(**weighing)))
 
 
-def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
+def compare(one: Path, other: Path, nu: float, as_json: bool, weighing: Weighing = USUAL) -> str:
     """The OTMANN distance of two networks in JSON files, as text or JSON.
 
     Args:
@@ -43,12 +52,13 @@ def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
 
     Raises UsageError if a file is not a network, or the networks are of different kinds.
     """
-    if not 0 < nu < float("inf"):
-        raise UsageError(f"--nu must be positive and finite, not {nu:g}")
+    for name, value in {"nu": nu, **weighing._asdict()}.items():
+        if not 0 < value < float("inf"):
+            raise UsageError(f"--{name} must be positive and finite, not {value:g}")
     graphs = [read(path) for path in (one, other)]
     if graphs[0].kind != graphs[1].kind:
         raise UsageError(f"{one} is a {graphs[0].kind} and {other} a {graphs[1].kind}: they cannot be compared")
-    a, b = (Encoded(graph, FAMILIES[graph.kind]) for graph in graphs)
+    a, b = (Encoded(graph, family_of(graph.kind, weighing)) for graph in graphs)
     result, plan = otmann(a, b, [nu]), matching(a, b, nu)
     pairs = [(int(i), int(j), float(plan.flow[i, j])) for i, j in np.argwhere(plan.flow > 1e-9 * (a.mass + b.mass))]
     penalties = {"labels": plan.labels, "structure": plan.structure, "unmatched": plan.unmatched}

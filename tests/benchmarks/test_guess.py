@@ -217,6 +217,9 @@ def test_a_text_of_several_lines_is_read_wherever_it_stands(tmp_path: Path) -> N
 
 def test_a_file_in_utf_16_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("lr,val_loss\n1,0.1\n2,0.2\n", encoding="utf-16")
+    (tmp_path / "study.db").write_bytes(b"SQLite format 3\0" + bytes(80))
+    with pytest.raises(UsageError, match="is an SQLite database, and no table: of Optuna, `nasbench import runs`"):
+        guess(tmp_path / "study.db")
     with pytest.raises(UsageError, match="is UTF-16, and not UTF-8 text: convert it"):
         guess(tmp_path / "t.csv")
 

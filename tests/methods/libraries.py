@@ -10,6 +10,7 @@ LIBRARIES = {
     "optuna-gp": "torch",
     "ax-nei": "ax",
     "ax-nehvi": "ax",
+    "hyperopt": "hyperopt",
     "smac": "smac",
     "catcma": "cmaes",
 }

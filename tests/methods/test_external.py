@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
-from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.flat import uniquely_named
 from nasbench.benchmarks.spaces.language.combinators import substitution
 from nasbench.benchmarks.spaces.language.graph import D, Part
@@ -70,7 +70,7 @@ def searched(method: Method, n: int) -> list[tuple[int, ...]]:
 
 EVALUATIONS = [
     ("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 12), ("smac", 20), ("catcma", 80),
-    ("optuna", 60), ("optuna:population=8,sampler=nsga3", 80),
+    ("optuna", 60), ("optuna:population=8,sampler=nsga3", 80), ("hyperopt:initial=10", 60),
 ]  # fmt: skip
 
 
@@ -79,13 +79,14 @@ def test_peers_know_constraints_pending_and_failed_evaluations_and_repeat(name: 
     asked = searched(built(name), n)
     assert asked[:12] == searched(built(name), 12)
     assert asked[:12] != searched(built(name, seed=1), 12)
-    if name not in ("ax-nei", "smac"):  # too dear for more than a few suggestions here
+    if name not in ("ax-nei", "smac", "hyperopt:initial=10"):  # too dear for more than a few, or ignores constraints
         share = np.mean([a <= 3 for a, _, _ in asked[n // 2 :]])
         assert share > 0.5  # chance: 4 of 8
 
 
 @pytest.mark.parametrize(
-    "name", ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp", "optuna:sampler=qmc", "smac", "catcma"]
+    "name",
+    ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp", "optuna:sampler=qmc", "smac", "catcma", "hyperopt:initial=5"],
 )
 def test_peers_search_floats_and_conditions(name: str) -> None:
     method = built(name, Problem(SPACE, (Metric("loss", ""),)))
@@ -111,6 +112,77 @@ def test_what_exceeds_a_bound_reaches_optuna_as_a_share_of_the_limit() -> None:
     method = built("cnsga2", Problem(GRID, (Metric("loss", ""),), bounds))
     method.tell(Observation(method.ask(), Evaluation({"loss": 1.0, "size": 3e6, "time": 3.0}, 1.0), False))
     assert list(method._study.trials[0].constraints.values()) == [2.0, 0.5]  # type: ignore[attr-defined]
+
+
+def best_of(name: str, problem: Problem, seed: int) -> float:
+    """The best value after 60 evaluations of a function whose least value is 0."""
+    method, best = built(name, problem, seed), math.inf
+    for _ in range(60):
+        configuration = method.ask()
+        x = problem.flat.coordinates(configuration)
+        value = sum((c - 0.3 * (d + 1)) ** 2 for d, c in enumerate(x) if c is not None)
+        best = min(best, value)
+        method.tell(Observation(configuration, Evaluation({"loss": float(value)}, 1.0), True))
+    return best
+
+
+def test_hyperopt_learns_on_every_kind_of_hyperparameter() -> None:
+    pytest.importorskip("hyperopt")
+    space = ParameterSpace(
+        [Float("x", -1.0, 1.0), Float("r", 1e-3, 10.0, log=True), Integer("n", 0, 9), Integer("m", 1, 100, log=True)]
+    )
+    problem = Problem(space, (Metric("loss", ""),))
+    found = [best_of("hyperopt", problem, seed) for seed in range(5)]
+    at_random = [best_of("hyperopt:initial=60", problem, seed) for seed in range(5)]
+    assert np.median(found) < np.median(at_random)
+
+
+def test_hyperopt_draws_levels_and_choices_by_their_priors() -> None:
+    pytest.importorskip("hyperopt")
+    space = GridSpace(
+        [
+            Ordinal("a", (1, 2, 4)),
+            Categorical("c", ("x", "y"), prior=(0.9, 0.1)),
+            Ordinal("o", (1, 2), prior=(1.0, 4.0)),
+        ]
+    )
+    method = built("hyperopt:initial=900", Problem(space, (Metric("loss", ""),)))
+    drawn = np.array([method.ask() for _ in range(600)])
+    np.testing.assert_allclose(np.bincount(drawn[:, 0]) / 600, [1 / 3] * 3, atol=0.06)
+    np.testing.assert_allclose(np.bincount(drawn[:, 1]) / 600, [0.9, 0.1], atol=0.05)
+    np.testing.assert_allclose(np.bincount(drawn[:, 2]) / 600, [0.2, 0.8], atol=0.06)
+
+
+def test_of_a_list_hyperopt_learns_the_row_that_was_evaluated_and_failures_teach_it_nothing() -> None:
+    pytest.importorskip("hyperopt")
+    method: Any = built("hyperopt", Problem(LIST, (Metric("loss", ""),)))
+    asked = []
+    for number in range(6):
+        asked.append(method.ask())
+        if number < 3:
+            evaluation = Evaluation({"loss": float(number)}, 1.0)
+            method.tell(Observation(asked[-1], evaluation, True))
+        elif number < 5:
+            method.tell(Observation(asked[-1], Evaluation({"loss": math.nan}, 1.0, "failed", "x"), False))
+    _, trials = method._search
+    trials.refresh()
+    kept = [tuple(int(trial["misc"]["vals"][str(d)][0]) for d in range(2)) for trial in trials.trials]
+    assert kept == [tuple(LIST.as_flat().coordinates(configuration)) for configuration in asked]
+    assert trials.losses() == [0.0, 1.0, 2.0, None, None, None]
+    assert trials.statuses() == ["ok"] * 3 + ["fail"] * 2 + ["new"]
+
+
+def test_what_others_depend_on_is_a_choice_of_hyperopt_and_what_is_absent_has_no_value() -> None:
+    pytest.importorskip("hyperopt")
+    method: Any = built("hyperopt", Problem(SPACE, (Metric("loss", ""),)))
+    flat, absent = SPACE.as_flat(), 0
+    for _ in range(30):
+        coordinates = flat.coordinates(method.ask())
+        values = method._search[1].trials[-1]["misc"]["vals"]
+        for d, (x, condition) in enumerate(zip(coordinates, flat.conditions, strict=True)):
+            assert (values[str(d)] == []) == (x is None), (d, condition)
+            absent += x is None
+    assert absent
 
 
 LIST = listed(NUMBERS.hyperparameters, np.array([[i, 3 * i % 8] for i in range(8)]))

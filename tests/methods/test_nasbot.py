@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.graphs.networks import check
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
+from nasbench.methods.nasbot.families import USUAL, Weighing
 from nasbench.methods.nasbot.otmann import NUS, distance, distances
 from nasbench.methods.nasbot.surrogate import NetworkSurrogate
 from nasbench.methods.surrogates.acquisition import expected_improvement
@@ -263,6 +264,26 @@ class TestPerceptronsBesideScalars:
         expected = kernel(networks, H) * kernels.RBF(scales)(np.array([space.as_scalars(c) for c in asked]))
         assert kernel(found, own) == pytest.approx(expected, rel=1e-12)
 
+    @pytest.mark.parametrize("bench", ["nb201-cifar10", "hpolib-naval", "synthetic-cnn"])
+    def test_weights_of_layers_reach_every_distance(self, bench: str) -> None:
+        """Listed spaces, spaces with scalars and free networks; the values of the code are the default."""
+        space: Any = open_benchmark(bench).space
+        rng = np.random.default_rng(3)
+        asked = [space.sample(rng) for _ in range(5)]
+        found = {}
+        for weighing in (USUAL, Weighing(share=0.5), Weighing(mismatch=0.25), Weighing(fc=1.0)):
+            candidates = candidates_of(space, weighing=weighing)
+            for configuration in asked:
+                candidates.add(configuration)
+            found[weighing] = candidates.between()[:8]
+            expected = distances([encoded(space.as_graph(c), weighing) for c in asked]).reshape(8, 5, 5)
+            assert found[weighing] == pytest.approx(expected, abs=1e-6)
+        usual, share, mismatch, fc = found.values()
+        assert not np.allclose(usual, share)
+        assert (mismatch <= usual + 1e-6).all()
+        assert not np.allclose(usual, mismatch)
+        assert np.allclose(usual, fc) == (bench != "synthetic-cnn")
+
     def test_a_scalar_that_matters_gets_a_short_length_scale(self) -> None:
         """Values that depend on the first scalar alone: its inverse is drawn the largest of the five."""
         space: Any = open_benchmark("hpolib-naval").space
@@ -396,6 +417,8 @@ class TestMethods:
             ("nasbot:refit=0", "refit must be positive, not 0"),
             ("nasbot:draws=-1", "draws must be positive, not -1"),
             ("nasbot:power=0", "power must be positive, not 0"),
+            ("nasbot:fc=0", "fc must be positive, not 0"),
+            ("nasbot:share=-1", "share must be positive, not -1"),
             ("nasbot-ea:brood=0", "brood must be at least 1, not 0"),
         ],
     )

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
-from nasbench.methods import METHODS, Observation, Problem
+from nasbench.methods import METHODS, MethodSpec, Observation, Problem
 from nasbench.methods.gaussian.scbo import search
 from nasbench.methods.gaussian.scbo.search import SCBO, bilog, excesses, standardised, thompson
 from nasbench.methods.gaussian.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates, proportions
@@ -471,3 +471,18 @@ def test_of_many_dimensions_about_twenty_are_redrawn_at_once() -> None:
     mixed = Mixed(ParameterSpace([Float(f"x{i}", 0.0, 1.0) for i in range(50)]).as_flat())
     rows = candidates(mixed, np.full(50, 0.5), np.ones(50), 0.8, 8, np.random.default_rng(0))
     assert (rows != 0.5).sum(axis=1).mean() == pytest.approx(20.6, abs=1.0)  # 20, and one more that may be one of them
+
+
+def test_turbo_is_scbo_without_constraints_whatever_is_constrained() -> None:
+    loose, bound = Problem(GRID, (Metric("loss", ""),)), Bound(Metric("size", ""), high=1.0)
+    tight = Problem(GRID, (Metric("loss", ""),), (bound,))
+    asked: dict[str, list[Any]] = {}
+    for name, problem in (("scbo", loose), ("turbo", loose), ("turbo", tight)):
+        method = MethodSpec.parse(f"{name}:initial=5,power=6").build(problem, np.random.default_rng(3))
+        proposals = asked.setdefault(f"{name} {len(problem.constraints)}", [])
+        for _ in range(15):
+            proposals.append(configuration := method.ask())
+            a = float(sum(configuration))
+            feasible = not problem.constraints or bound.holds(a)
+            method.tell(Observation(configuration, Evaluation({"loss": (a - 7) ** 2, "size": a}, 1.0), feasible))
+    assert asked["scbo 0"] == asked["turbo 0"] == asked["turbo 1"]

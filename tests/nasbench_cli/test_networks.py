@@ -34,6 +34,18 @@ def test_two_networks_are_compared(nasbench: Callable[..., Printed], tmp_path: P
     assert "4 conv5 32  2 conv5 32" in text
 
 
+def test_with_the_weights_of_the_paper_its_figure_comes_out(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    """Figure 1 of NASBOT: a unit of a dense layer counts whole, and mismatches are half of the code's."""
+    a, b = written(tmp_path, "a"), written(tmp_path, "b")
+    found = json.loads(nasbench("distance", a, b, "--fc", 1, "--mismatch", 0.5, "--json").out)
+    assert (round(found["distance"], 1), round(found["normalised"], 4)) == (175.1, 0.0286)
+    shares = [json.loads(nasbench("distance", a, b, "--share", s, "--json").out)["masses"][0] for s in (0.1, 0.4)]
+    # of a mass of 1 + 3 shares: the first, the last and the decision layer
+    assert shares[0] / 1.3 == pytest.approx(shares[1] / 2.2)
+    done = nasbench("distance", a, b, "--share", 0)
+    assert (done.code, "--share must be positive and finite, not 0" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

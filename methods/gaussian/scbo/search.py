@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import check_choice, check_range
 from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.constraints import NO_BOUNDS, Bound
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.hyperparameters import has_many
 from nasbench.methods.about import About, Needs
@@ -173,6 +174,37 @@ class SCBO(Method):
         middle, spread = float(values[known].mean()), float(values[known].std()) or 1.0
         process.fit(rows[known], (values[known] - middle) / spread, under_way)
         return middle + spread * process.sample(points, self._rng.standard_normal(len(points)))
+
+
+@METHODS.register("turbo")
+class TuRBO(SCBO):
+    """TuRBO-1: a trust region with Thompson sampling by a Gaussian process; it ignores constraints.
+
+    It is `scbo` where nothing is constrained: that method adds constraints to this one. A failed evaluation counts as a
+    failure of the region.
+
+    Take it for real-valued spaces without constraints and a hundred evaluations.
+
+    Beside its source: one region, and one proposal at a time; sides, lengths and counters are the paper's.
+    """
+
+    about = replace(
+        SCBO.about,
+        version=1,
+        source=(
+            "D. Eriksson, M. Pearce, J. Gardner, R. Turner and M. Poloczek. Scalable Global Optimization via Local "
+            "Bayesian Optimization. NeurIPS 2019."
+        ),
+    )
+
+    def __init__(
+        self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10, pending: str = "ignored"
+    ) -> None:
+        unconstrained = replace(problem, constraints=NO_BOUNDS)
+        super().__init__(unconstrained, rng, initial=initial, power=power, pending=pending)
+
+    def tell(self, observation: Observation) -> None:
+        super().tell(observation._replace(feasible=observation.evaluation.status == "ok"))
 
 
 def _key(row: NDArray[np.float64]) -> bytes:
