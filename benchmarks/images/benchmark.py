@@ -108,12 +108,12 @@ class ImageBenchmark(Benchmark):
         is_ours = SPACES.get(self._space).__module__.startswith("nasbench.")
         samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3 if is_ours else 32)]
         recipe = asdict(self._recipe)
-        for field in ("images", "side", "precision", "layout", "test_curve"):
+        for field in ("images", "side", "precision", "layout", "test_curve", "adam"):
             del recipe[field]  # added below where they differ from the default; no score depends on the last one
         facts = [VERSION, self._dataset.checksum, self._space, samples, recipe, self.batch, self._epochs]
         facts += [self._images] if self._images < self._dataset.counts["train"] else []
         facts += [[self._side]] if self._side < self._dataset.side else []
-        facts += self._options
+        facts += [*self._options, *(["adam"] if self._recipe.adam else [])]
         facts += [] if is_ours else [self.space.describe()]
         return f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
 

@@ -1,16 +1,36 @@
-"""Stochastic gradient descent with PyTorch's function for a step, without its optimiser class."""
+"""Stochastic gradient descent and Adam with PyTorch's functions for a step, without its optimiser classes."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 
-class Descent:
+class Optimizer(ABC):
+    """Moves parameters along their gradients; the attribute `rate` may be set between steps."""
+
+    rate: float
+
+    @abstractmethod
+    def step(self) -> None:
+        """Makes one step, and removes all gradients; parameters without a gradient stay."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """The state for `resume`."""
+
+    @abstractmethod
+    def resume(self, state: dict[str, Any]) -> None:
+        """Continues from a state. Raises KeyError or ValueError, and changes nothing, if it is of another network."""
+
+
+class Descent(Optimizer):
     """Gradient descent with the same bits as `torch.optim.SGD`.
 
     The first object of that class loads PyTorch's compiler, which costs each process that trains 1.5 s.
@@ -38,7 +58,6 @@ class Descent:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Makes one step, and removes all gradients; parameters without a gradient stay."""
         gradients = {i: p.grad for i, p in enumerate(self._parameters) if p.grad is not None}
         buffers = [self._buffers[i] for i in gradients]
         sgd(
@@ -58,13 +77,62 @@ class Descent:
             self._parameters[i].grad = None
 
     def state(self) -> dict[str, Any]:
-        """The state for `resume`."""
         return {"buffers": self._buffers}
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Continues from a state. Raises KeyError or ValueError, and changes nothing, if it is of another network."""
         kept = state["buffers"]
         pairs = list(zip(kept, self._parameters, strict=False))
         if len(kept) != len(self._parameters) or not all(b is None or b.shape == p.shape for b, p in pairs):
             raise ValueError("the state is of another network")
         self._buffers = [None if b is None else b.to(p.device) for b, p in pairs]
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, ICLR 2015) with the same bits as `torch.optim.Adam` and its usual moments, 0.9 and 0.999.
+
+    Args:
+        parameters: the parameters to move.
+        rate: learning rate.
+        weight_decay: share of the parameters that is added to their gradients (an L2 penalty).
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], rate: float, weight_decay: float = 0.0) -> None:
+        self.rate, self._weight_decay = rate, weight_decay
+        self._parameters = list(parameters)
+        self._moments = [(torch.zeros_like(p), torch.zeros_like(p), torch.tensor(0.0)) for p in self._parameters]
+        """Of each parameter: the first and the second moment, and the number of steps."""
+
+    @torch.no_grad()
+    def step(self) -> None:
+        present = [
+            (p, p.grad, *own) for p, own in zip(self._parameters, self._moments, strict=True) if p.grad is not None
+        ]
+        moved, gradients, firsts, seconds, steps = ([row[column] for row in present] for column in range(5))
+        adam(
+            moved,
+            gradients,
+            firsts,
+            seconds,
+            [],
+            steps,
+            foreach=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self.rate,
+            weight_decay=self._weight_decay,
+            eps=1e-8,
+            maximize=False,
+        )
+        for parameter in moved:
+            parameter.grad = None
+
+    def state(self) -> dict[str, Any]:
+        return {"moments": self._moments}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        kept = state["moments"]
+        pairs = list(zip(kept, self._parameters, strict=False))
+        if len(kept) != len(self._parameters) or not all(own[0].shape == p.shape for own, p in pairs):
+            raise ValueError("the state is of another network")
+        self._moments = [(own[0].to(p.device), own[1].to(p.device), own[2]) for own, p in pairs]

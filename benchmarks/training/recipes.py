@@ -12,7 +12,7 @@ MOST_EPOCHS = 1000
 
 @dataclass(frozen=True)
 class Recipe:
-    """A training with SGD and momentum, whose learning rate decays by a half cosine from epoch to epoch."""
+    """A training with SGD and momentum or with Adam; the learning rate decays by a half cosine from epoch to epoch."""
 
     name: str
     """The part of a benchmark's name: `NAME/RECIPE`."""
@@ -36,8 +36,10 @@ class Recipe:
     """Number of epochs in which the rate rises linearly to `learning_rate`; at most half of all epochs."""
     warmup_rate: float = 0.001
     """Learning rate at the beginning of the warm-up."""
+    adam: bool = False
+    """Whether the optimiser is Adam, which has no use for `momentum` and `nesterov`."""
     momentum: float = 0.9
-    """Momentum of the optimiser."""
+    """Momentum of SGD."""
     nesterov: bool = True
     """Whether the momentum is Nesterov's."""
     weight_decay: float = 3e-4
@@ -109,6 +111,18 @@ RECIPES = {
             images=8000,
             side=16,
             learning_rate=0.05,
+        ),
+        Recipe(
+            "adam",
+            "DeepArchitect's training of what it samples: 25 epochs of Adam at a rate of 0.001; here small networks",
+            25,
+            filters=8,
+            batch=64,
+            learning_rate=0.001,
+            final_learning_rate=0.001,
+            adam=True,
+            weight_decay=0.0,
+            clip=None,
         ),
         Recipe(
             "retrain",

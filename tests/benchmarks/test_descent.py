@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nasbench.benchmarks.training.descent import Descent  # noqa: E402 (imports torch)
+from nasbench.benchmarks.training.descent import Adam, Descent  # noqa: E402 (imports torch)
 
 SETTINGS = [
     {},
@@ -42,6 +42,43 @@ def test_steps_are_those_of_pytorchs_optimiser_to_the_bit(settings: dict[str, An
         assert all(p.grad is None for p in own)
         optimizer.zero_grad()
         assert all(torch.equal(p, q) for p, q in zip(own, theirs, strict=True))
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_steps_of_adam_are_those_of_pytorchs_optimiser_to_the_bit(weight_decay: float) -> None:
+    own, theirs = parameters(), parameters()
+    one = Adam(own, 0.1, weight_decay)
+    optimizer = torch.optim.Adam(theirs, 0.1, weight_decay=weight_decay, foreach=True)
+    for number in range(6):
+        one.rate = optimizer.param_groups[0]["lr"] = 0.1 / (1 + number)
+        for of, step in ((own, one.step), (theirs, optimizer.step)):
+            loss(of, number).backward()
+            step()
+        assert all(p.grad is None for p in own)
+        optimizer.zero_grad()
+        assert all(torch.equal(p, q) for p, q in zip(own, theirs, strict=True))
+
+
+def test_adam_goes_on_from_a_state_and_refuses_that_of_another_network() -> None:
+    whole, parted = parameters(), parameters()
+    one, other = (Adam(of, 0.1) for of in (whole, parted))
+    for number in range(2):
+        for of, step in ((whole, one), (parted, other)):
+            loss(of, number).backward()
+            step.step()
+    again = Adam(parted, 0.1)
+    again.resume(other.state())
+    wrong = torch.zeros(9)
+    for moments in ([], [(wrong, wrong, torch.tensor(0.0))] * 3):
+        with pytest.raises(ValueError, match="of another network"):
+            again.resume({"moments": moments})
+    with pytest.raises(KeyError):
+        again.resume({"buffers": []})
+    for number in (3, 4):
+        for of, step in ((whole, one), (parted, again)):
+            loss(of, number).backward()
+            step.step()
+    assert all(torch.equal(p, q) for p, q in zip(whole, parted, strict=True))
 
 
 def test_it_goes_on_from_a_state_and_refuses_that_of_another_network() -> None:

@@ -383,7 +383,7 @@ def test_images_are_what_their_data_set_states(change: dict[str, Any], said: str
     ("changes", "sentence"),
     [
         ({"batch": {"search": 32}}, r"batch of the data set digits lacks the images per step of: retrain$"),
-        ({"recipe": "long"}, r"unknown recipe 'long'.*; allowed: rank, retrain, search, smoke, table$"),
+        ({"recipe": "long"}, r"unknown recipe 'long'.*; allowed: adam, rank, retrain, search, smoke, table$"),
     ],
 )
 def test_a_data_set_states_what_every_recipe_needs(changes: dict[str, Any], sentence: str) -> None:
