@@ -85,7 +85,7 @@ picture: reproduce
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
 # What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Images that are
 # missing are fetched.
-reproduce-ctpe: SUITES := ctpe-paper
+reproduce-ctpe: SUITES := ctpe-paper ctpe-knowledge ctpe-tpe
 reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
 reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu

