@@ -12,7 +12,7 @@ PIP := $(INSTALL) -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
 FINDINGS += reproduce-mixed reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
-FINDINGS += reproduce-one-shot reproduce-parallel reproduce-knowledge reproduce-proxies
+FINDINGS += reproduce-card reproduce-one-shot reproduce-parallel reproduce-knowledge reproduce-proxies
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
 define CHECK_PYTHON
@@ -91,6 +91,9 @@ reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-zo-darts: EXTRAS := live
 reproduce-multi-fidelity: SUITES := multi-fidelity brackets
+reproduce-card: SUITES := card
+reproduce-card: EXTRAS := live
+reproduce-card: IMAGES := medmnist-organa
 reproduce-mixed: SUITES := mixed real
 reproduce-mixed: EXTRAS := peers,optuna,smac
 reproduce-fronts: SUITES := fronts

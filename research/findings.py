@@ -31,6 +31,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", DOCS / "notebook" / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
 PARTS = {
+    "card": ("thinking",),
+    "ctpe-knowledge": ("constraints",),
     "ctpe-paper": ("constraints",),
     "ctpe-rivals": ("thinking",),
     "ctpe-rivals-ax": ("thinking",),
@@ -46,10 +48,11 @@ PARTS = {
 """Optional parts of a suite's report."""
 
 VIEWS = {
-    "parallel": {f"parallel-{workers}": f"200 evaluations on {workers} workers" for workers in (4, 16, 64)},
-    "pending": {"pending": "200 evaluations on 16 workers"},
+    "card": {"card": "", "card-average": "--score=average"},
+    "parallel": {f"parallel-{workers}": f"--protocol=200 evaluations on {workers} workers" for workers in (4, 16, 64)},
+    "pending": {"pending": "--protocol=200 evaluations on 16 workers"},
 }
-"""Suites that are reported by protocol: the name of each report's folder, and its protocol."""
+"""Suites that are reported more than once, or by protocol: the name of each report's folder, and its option."""
 
 TABLES = {
     "looked-up.csv": ("looked_up",),
@@ -57,6 +60,8 @@ TABLES = {
     "looked-up-apart.csv": ("looked_up", "--apart"),
     "looked-up-own.csv": ("looked_up", "--own", "benchmarks/tabular/parts/organa-pilot.csv"),
     "pending.csv": ("pending",),
+    "searches.csv": ("searches",),
+    "spaces.csv": ("spaces",),
     "against.csv": ("against", "random", "local"),
     "optuna.csv": ("pending", "--optuna"),
 }
@@ -69,16 +74,16 @@ _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTA
 
 def keep(suite: str) -> None:
     """Reports runs/SUITE into docs/reproduced/SUITE, or into a folder for each of its `VIEWS`."""
-    for name, protocol in VIEWS.get(suite, {suite: ""}).items():
-        _keep(suite, name, protocol)
+    for name, option in VIEWS.get(suite, {suite: ""}).items():
+        _keep(suite, name, option)
 
 
-def _keep(suite: str, name: str, protocol: str) -> None:
+def _keep(suite: str, name: str, option: str) -> None:
     """Reports runs/SUITE, and keeps what the terminal shows and the files that are named in docs/reproduced/NAME."""
     into, report = DOCS / "reproduced" / name, ROOT / "report" / name
     command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg", "--full"]
     command += [f"--part={part}" for part in PARTS.get(suite, ())]
-    command += [f"--protocol={protocol}"] if protocol else []
+    command += [option] if option else []
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
@@ -96,7 +101,7 @@ def _keep(suite: str, name: str, protocol: str) -> None:
 
         kinds.write(into)
     for file, (script, *options) in TABLES.items():
-        if f"{suite}/{file}" in named():
+        if f"{name}/{file}" in named():
             stores = [f"runs/{path.name}" for path in (ROOT / "runs").glob(f"{suite}-on-*")]  # of other processors
             command = [sys.executable, "-m", f"research.{script}", f"runs/{suite}", *sorted(stores), *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

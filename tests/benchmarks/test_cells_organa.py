@@ -156,3 +156,18 @@ def test_five_kinds_of_method_run_in_one_command(nasbench: Callable[..., Printed
     frame = pd.read_parquet(tmp_path / "s")
     assert frame.groupby("method").size().eq(8).all()
     assert frame["method"].nunique() == 5
+
+
+def test_an_evaluation_takes_the_mean_time_of_its_network_s_trainings(table: TabularBenchmark) -> None:
+    looked_up = open_benchmark(NAME)
+    column = [metric.name for metric in table.metrics].index("train_time")
+    times = table.means(column)
+    rng = np.random.default_rng(5)
+    seen = 0
+    while seen < 5:
+        configuration = looked_up.space.sample(rng)
+        if abilities.known(looked_up, "parameters", configuration) > 0:
+            evaluation = looked_up.evaluate(configuration, seen)
+            assert evaluation.cost == evaluation.metrics["train_time"] == times[table.space.index(configuration)] > 0
+            seen += 1
+    assert open_benchmark("supernet:digits:nb201-cifar10").evaluate((0, 0, 0, 0, 0, 1), 0).cost == 0
