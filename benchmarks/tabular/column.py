@@ -13,7 +13,13 @@ import pandas as pd
 
 from nasbench.benchmarks.tabular.direction import Sense, matches
 from nasbench.benchmarks.tabular.exports import Export
-from nasbench.benchmarks.tabular.meaning import Meaning, is_spread_of_another, meaning_of, names_a_measure
+from nasbench.benchmarks.tabular.meaning import (
+    Meaning,
+    is_spread_of_another,
+    may_number_repetitions,
+    meaning_of,
+    names_a_measure,
+)
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -111,6 +117,8 @@ def numbered(name: str) -> tuple[str, int] | None:
 def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
     """A column; of numbers that most rows share with no other, a name that says a choice and a measure says nothing."""
     column = Column(name, frame[name], _meaning(export, name, frame), _sense(export, name, frame))
+    if export.is_choice(name) and may_number_repetitions(name):
+        return replace(column, doubt="or does it number repetitions?")
     is_plain = column.meaning != "choice" or export.is_choice(name) or not names_a_measure(name)
     if is_plain or column.has_few or not column.is_number:
         return column

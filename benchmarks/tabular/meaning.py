@@ -66,7 +66,9 @@ _WHOLE: dict[str, Meaning | None] = {
     **dict.fromkeys(("budget", "fidelity", "resource", "resources", "n_resources", "rung"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),
     **dict.fromkeys(("start_time", "end_time", "starttime", "endtime", "start time", "end time"), "identity"),
-    **dict.fromkeys(("row", "trial", "trial_number", "run_name", "trial_name", "experiment_tag"), "identity"),
+    **dict.fromkeys(
+        ("row", "trial", "trial_number", "run_name", "trial_name", "experiment_tag", "batch_nr"), "identity"
+    ),
     **dict.fromkeys(("c", "alpha", "beta", "gamma", "lambda", "eta", "train_batch", "val_batch"), "choice"),
 }
 """Whole names that indicate a meaning."""
@@ -113,6 +115,11 @@ def meaning_of(name: str) -> Meaning | None:
 def is_label(name: str) -> bool:
     """Whether a name says by itself that its numbers are labels: `trial_id`, `run`, `index`."""
     return name.lower() in _WHOLE or matches(name, re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|pid"))
+
+
+def may_number_repetitions(name: str) -> bool:
+    """Whether the last word of a name is one for seeds, whatever a tool writes before it: `config/seed`."""
+    return bool(re.search(r"(?:^|[\W_])(?:seeds?|random_?(?:seed|state)|fold)$", name, re.IGNORECASE))
 
 
 def may_count_epochs(name: str) -> bool:

@@ -13,6 +13,7 @@ from nasbench.base.numbers import count, listed
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
+from nasbench.cli.outside.unused import check_named, check_unused, plain
 
 _NAMES = {
     "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",
@@ -57,6 +58,7 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     if not len(frame):
         raise UsageError("the table has no rows")
     is_ours = set(names) >= _OURS
+    frame, asked = _with_joined(frame, asked)
     if is_ours:
         asked = replace(asked, sense="minimise", shape="trajectory", columns={"value": "objective"} | asked.columns)
     roles = _roles(frame, asked)
@@ -73,8 +75,24 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         rows["benchmark"] = title
     others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
     notes = [f"the value is {value}"] + [f"taken for {others}"] * bool(others)
-    sense = asked.sense if is_ours else _sense(value)
-    return Rows(rows, value, _shape(rows, roles, value, asked), sense, "", "; ".join(notes))
+    shape = _shape(rows, roles, value, asked)
+    if not is_ours and ("seed" in roles or shape == "final"):
+        setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
+        left = check_unused(frame, [*roles.values(), value], setting, roles.get("seed"))
+        notes += [f"not read: {listed(left)}"] * bool(left)
+    return Rows(rows, value, shape, asked.sense if is_ours else _sense(value), "", "; ".join(notes))
+
+
+def _with_joined(frame: pd.DataFrame, asked: Asked) -> tuple[pd.DataFrame, Asked]:
+    """The table with a column for each role that was said to be several, as `method=optimiser+acquisition`."""
+    for said in asked.columns.values():
+        parts = said.split("+")
+        if said not in frame and len(parts) > 1 and set(parts) <= set(_header(frame)):
+            texts = frame[parts[0]].map(str)
+            for part in parts[1:]:
+                texts = texts + ", " + frame[part].map(str)
+            frame = frame.drop(columns=parts).assign(**{said: texts})
+    return frame, asked
 
 
 def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:
@@ -86,8 +104,8 @@ def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:
             raise unknown("column", column, _header(frame))
     roles, taken = dict(asked.columns), set(asked.columns.values())
     for role, pattern in _NAMES.items():
-        found = [c for c in _header(frame) if c not in taken and re.fullmatch(pattern, _plain(c))]
-        exact = [c for c in found if _plain(c) == role]
+        found = [c for c in _header(frame) if c not in taken and re.fullmatch(pattern, plain(c))]
+        exact = [c for c in found if plain(c) == role]
         if role in roles or not found:
             continue
         if len(found) > 1 and not exact:
@@ -102,16 +120,12 @@ def _header(frame: pd.DataFrame) -> list[str]:
     return list(map(str, frame.columns))
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).strip("_").lower()
-
-
 def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     """The column of the value. Raises UsageError if there is none, or several may be."""
     free = [c for c in _header(frame) if c not in roles.values()]
     rest = [c for c in free if pd.api.types.is_numeric_dtype(frame[c])]
-    named = [c for c in free if _VALUE.fullmatch(_plain(c)) or (c in rest and is_score(c))]
-    found = [c for c in named if _plain(c) == "value"] or named or (rest if len(rest) == 1 else [])
+    named = [c for c in free if _VALUE.fullmatch(plain(c)) or (c in rest and is_score(c))]
+    found = [c for c in named if plain(c) == "value"] or named or (rest if len(rest) == 1 else [])
     if len(found) == 1:
         return str(found[0])
     if found:
@@ -132,7 +146,7 @@ def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Aske
         return "final"
     if "seed" not in rows and "evaluation" not in asked.columns:
         _check_one_run(roles, int(sizes.max()))
-    if _BEST.search(_plain(value)):
+    if _BEST.search(plain(value)):
         return "best"
     order = "evaluation" if "evaluation" in rows else "seconds"
     steps = rows.sort_values(order, kind="stable").groupby(marks, sort=False, dropna=False)["value"].diff().dropna()
@@ -152,7 +166,7 @@ def _check_one_run(roles: Mapping[str, str], size: int) -> None:
             f"a method has {size} rows on a benchmark, and no column is the seed: --shape trajectory says that they "
             "are evaluations of one run, --shape final that each is a run"
         )
-    if "trial" in _plain(numbers):
+    if "trial" in plain(numbers):
         raise UsageError(
             f"no column is the seed, and {numbers} may be either: --column evaluation={numbers} says that it numbers "
             f"evaluations, --column seed={numbers} --shape final that it numbers runs"
@@ -172,7 +186,9 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
         marks["benchmark"] = texts[0]
     methods = [c for c in _header(frame) if c not in marks.values() and pd.api.types.is_numeric_dtype(frame[c])]
     others = [c for c in _header(frame) if c not in marks.values() and c not in methods]
-    scores = [c for c in methods if is_score(c) or _VALUE.fullmatch(_plain(c)) or c in roles.values()]
+    scores = [c for c in methods if is_score(c) or _VALUE.fullmatch(plain(c)) or c in roles.values()]
+    if "benchmark" in marks:
+        check_named(methods, [str(name) for name in frame[marks["benchmark"]].unique()])
     if "benchmark" not in marks or len(methods) < 2 or others or scores or asked.shape not in (None, "final"):
         raise UsageError(
             "no column is the method: --column method=NAME names it; a table with a row for each benchmark has a "
@@ -180,7 +196,7 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
         )
     kept = frame[[*marks.values(), *methods]].rename(columns={column: role for role, column in marks.items()})
     rows = kept.melt([*marks], methods, "method", "value").dropna(subset=["value"])
-    said = f"each column is a method: {count(len(methods), 'method')} in {count(len(frame), 'row')}"
+    said = f"each column is a method: {listed(methods)}; each row a benchmark: {count(len(frame), 'row')}"
     return Rows(rows, "result", "final", None, "", said)
 
 

@@ -48,6 +48,11 @@ def space_of(words: object) -> Space:
 def _hyperparameter(name: str, word: Any) -> Hyperparameter:
     """A hyper-parameter in the words of a library: what its class is called, and the attributes that it has."""
     kind = type(word).__name__
+    if isinstance(word, tuple) and len(word) == 2 and all(type(end) in (int, float) for end in word):
+        raise UsageError(
+            f"{name} is the pair {word}: a range is Float or Integer of nasbench.spaces, two choices are the list "
+            f"{list(word)}"
+        )
     if isinstance(word, list | tuple):
         return Categorical(name, tuple(word))
     if hasattr(word, "name") and isinstance(word, Hyperparameter):

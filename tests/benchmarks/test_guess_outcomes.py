@@ -231,3 +231,15 @@ def test_times_in_other_units_than_seconds_are_asked_about(tmp_path: Path, name:
 def test_times_in_seconds_are_no_doubt(tmp_path: Path, name: str) -> None:
     columns = {"lr": RATES, "val_acc": [0.6 + i / 100 for i in range(24)], name: [1 + i / 7 for i in range(24)]}
     assert "A cost is in seconds" not in guessed(tmp_path, columns)
+
+
+@pytest.mark.parametrize("name", ["config/seed", "config/random_state", "config/fold", "config/model__random_seed"])
+def test_a_seed_below_a_tool_s_prefix_is_asked_about(tmp_path: Path, name: str) -> None:
+    ray = {"val_accuracy": [0.6 + i / 100 for i in range(24)], "training_iteration": [5] * 24, "trial_id": range(24)}
+    columns = ray | {"time_total_s": RATES, "config/lr": RATES, name: [i % 3 for i in range(24)]}
+    assert re.search(rf'"{name}"[^[]*# \? .*or does it number repetitions', guessed(tmp_path, columns))
+
+
+def test_a_number_of_a_batch_of_mlr3_is_no_hyperparameter(tmp_path: Path) -> None:
+    columns = {"cp": RATES, "minsplit": [2 + i % 9 for i in range(24)], "classif.ce": [0.4 - i / 99 for i in range(24)]}
+    assert "#   batch_nr: names a row" in guessed(tmp_path, columns | {"batch_nr": [i // 2 for i in range(24)]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from nasbench.base.errors import StoreError, UsageError
 from nasbench.cli.outside.importing import import_runs
 from nasbench.cli.outside.rows import Asked
 from nasbench.cli.outside.runs import _loss
+from nasbench.cli.outside.table import read
 from nasbench.results import Store
 from tests.conftest import Printed
 
@@ -195,6 +197,26 @@ ASKED = {
     ),
     "less than no time": (
         lambda f: f.assign(seconds=f["step"]), {"direction": "minimise", "seconds": -1.0}, "must be a positive number"
+    ),
+    "trainings of several lengths": (
+        lambda f: f.assign(budget=np.where(f["method"] == "mine", 27, 3 ** (f["step"] % 4))),
+        {"direction": "minimise"},
+        "budget differs from row to row \\(.*\\): if trainings were of several lengths, keep the rows of one",
+    ),
+    "measures of opposite directions": (
+        lambda f: f.assign(metric=np.where(f["task"] == "adult", "accuracy", "rmse")),
+        {"direction": "minimise"},
+        "metric names several measures \\(accuracy and rmse\\): import those of each by themselves",
+    ),
+    "two measures of one evaluation": (
+        lambda f: pd.concat([f.assign(metric="auc"), f.assign(metric="accuracy")]),
+        {"direction": "maximise"},
+        "metric names several measures",
+    ),
+    "variants of a method": (
+        lambda f: f.assign(acquisition=np.where(f["seed"] < 2, "EI", "UCB")),
+        {"direction": "minimise"},
+        "acquisition differs between runs.*--column method=method\\+acquisition keeps them apart",
     ),
     "a budget that a run lacks": (
         lambda f: f, {"direction": "minimise", "budget": 21}, "has 20 evaluations, fewer than 21"
@@ -467,3 +489,59 @@ def test_rows_without_a_value_and_missing_seeds_are_said(tmp_path: Path) -> None
     seeds = frame["seed"].nunique()
     assert f"the numbers of seeds differ, {seeds - 1} (mine on adult) to {seeds}: each setting" in said
     assert "Wilcoxon's test over settings, are of each method's own seeds" in said
+
+
+def test_variants_of_a_method_are_kept_apart_where_two_columns_name_it(tmp_path: Path) -> None:
+    frame = trajectories().assign(acquisition=lambda f: np.where(f["seed"] < 2, "EI", "UCB"))
+    rows = read(frame, Asked(columns={"method": "method+acquisition"}), "t")
+    assert set(rows.frame["method"]) == {f"{m}, {a}" for m in ("mine", "random", "theirs") for a in ("EI", "UCB")}
+    assert "not read" not in rows.note
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"hostname": "ab"},
+        {"job_id": None},
+        {"optimizer_name": "aab"},
+        {"n_instances": "of the benchmark"},
+        {"size": "of the benchmark"},
+        {"config_epochs": None},
+        {"activation": "within"},
+    ],
+)
+def test_columns_that_change_no_comparison_are_named(columns: dict[str, str | None], tmp_path: Path) -> None:
+    frame = trajectories()
+    for name, kind in columns.items():
+        if kind == "of the benchmark":
+            frame[name] = frame["task"].map(len) * 1000
+        elif kind == "within":
+            frame[name] = np.where(frame["step"] % 2, "relu", "tanh")
+        else:
+            frame[name] = frame["seed"].map(lambda seed, kind=kind: kind[seed % len(kind)] if kind else 7 * seed)
+    assert read(frame, Asked(sense="minimise"), "t").note.endswith(f"not read: {next(iter(columns))}")
+
+
+def test_measures_of_one_direction_may_be_of_different_benchmarks() -> None:
+    frame = trajectories().assign(metric=lambda f: np.where(f["task"] == "adult", "accuracy", "auc"))
+    assert "not read: metric" in read(frame, Asked(sense="maximise"), "t").note
+
+
+PRINTED = pd.DataFrame({"dataset": ["adult", "car", "wine"], "RF": [0.2, 0.6, 0.8], "XGB": [0.6, 0.7, 0.9]})
+
+
+def test_a_printed_table_names_its_methods() -> None:
+    assert read(PRINTED, Asked(), "t").note == "each column is a method: RF and XGB; each row a benchmark: 3 rows"
+
+
+@pytest.mark.parametrize("column", ["n_instances", "num_classes", "RF_std", "p-value", "Average", "best", "rank", "Features"])
+def test_a_column_of_a_printed_table_that_is_no_method_is_asked_about(column: str) -> None:
+    with pytest.raises(UsageError, match=f"the column {column} is no method, by its name: leave it out"):
+        read(PRINTED.assign(**{column: 1.0}), Asked(), "t")
+
+
+@pytest.mark.parametrize("row", ["Average", "Avg. rank", "mean", "Wins", "Mean rank", "W/T/L", "p-value", "Total"])
+def test_a_row_of_a_printed_table_that_is_no_benchmark_is_asked_about(row: str) -> None:
+    last = pd.DataFrame({"dataset": [row], "RF": [1.0], "XGB": [2.0]})
+    with pytest.raises(UsageError, match=f"the row {re.escape(row)} is no benchmark, by its name: leave it out"):
+        read(pd.concat([PRINTED, last]), Asked(), "t")

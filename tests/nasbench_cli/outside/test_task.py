@@ -282,6 +282,15 @@ def test_other_words_for_a_space_are_refused(space: object) -> None:
         words.space_of(space)
 
 
+@pytest.mark.parametrize("pair", [(0.1, 1.0), (1, 8)])
+def test_a_pair_of_numbers_is_neither_a_range_nor_two_choices(pair: tuple[float, float]) -> None:
+    with pytest.raises(UsageError, match=r"x is the pair \(.*\): a range is Float or Integer"):
+        words.space_of({"x": pair})
+    found = words.space_of({"x": list(pair), "y": ("relu", "tanh"), "z": (1, 2, 4)})
+    assert isinstance(found, ParameterSpace)
+    assert [h.values for h in found.hyperparameters] == [pair, ("relu", "tanh"), (1, 2, 4)]  # type: ignore[union-attr]
+
+
 def test_our_method_in_their_loop_is_our_method() -> None:
     space = ParameterSpace([Float("x", 0.0, 1.0), Ordinal("n", (1, 2, 4)), Categorical("k", ("a", "b"))])
     theirs = nasbench.optimizer("c-tpe", space, seed=5, limits={"size": 3.0})

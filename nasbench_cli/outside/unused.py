@@ -1,0 +1,89 @@
+"""Columns of a table of runs that are not read: what must be asked about, since it changes what is compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from nasbench.base.errors import UsageError
+from nasbench.base.numbers import listed
+from nasbench.benchmarks.tabular.direction import sense_of
+
+_MEASURES = re.compile("metrics?|measures?|scores?_?names?|quantit(?:y|ies)|metric_?names?|criteri(?:on|a)")
+_LENGTHS = re.compile(
+    "(?:train(?:ing|ed)?_?|max_?|n_?|num_?)?(?:budgets?|fidelit(?:y|ies)|epochs?|resources?|rungs?|steps?|iters?|sizes?)"
+    "|sub_?sample|(?:train_?)?(?:size|fraction|frac)"
+)
+_HARMLESS = re.compile(
+    r"(?:\w+_)?(?:host(?:name)?|node|machine|user|gpu|cpu|device|version|commit|branch|date|day|time\w*|timestamp|start\w*"
+    r"|end\w*|ids?|uuid|name|path|file|folder|dir|url|notes?|comments?|tags?|error|exception|message|reason|hash|index)"
+)
+_NO_METHOD = re.compile(
+    r"(?:n|num|no|nr|number)_(?:of_)?\w+|(?:\w+_)?(?:std|stdev|stddev|sd|se|sem|stderr|var|variance|ci|rank|ranks|pvalue"
+    r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)(?:_\w+)?"
+    r"|instances|features|classes|samples|rows|columns|count|size"
+)
+_NO_BENCHMARK = re.compile(
+    r"(?:(?:grand|overall|total|macro|micro|geometric|arithmetic)_)?(?:avg|average|mean|gmean|median|total|sum|overall|all)"
+    r"(?:_\w+)?|(?:avg|average|mean|median)?_?ranks?|(?:n_|num_)?(?:wins?|losses|ties)(?:_\w+)?|w_t_l|win_tie_loss"
+    r"|std|stdev|sd|stderr|p_?values?|count"
+)
+
+
+def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str], seed: str | None) -> list[str]:
+    """The columns that are not read, in their order.
+
+    Args:
+        used: the columns that are.
+        setting: those of them that name a method and what it ran on.
+        seed: the one that tells runs of a setting apart; None if each row is a run.
+
+    Raises UsageError where such a column says that rows are of several measures or lengths of training, or that runs of
+    one method are of several variants.
+    """
+    rest = [column for column in map(str, frame.columns) if column not in set(used)]
+    for column in (column for column in rest if frame[column].nunique(dropna=False) > 1):
+        values, name = frame[column], plain(column)
+        texts = [str(value) for value in values.drop_duplicates()]
+        is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=False) > 1).any())
+        if _MEASURES.fullmatch(name) and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
+            raise UsageError(
+                f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
+            )
+        if _LENGTHS.fullmatch(name) and is_mixed and pd.api.types.is_numeric_dtype(values):
+            raise UsageError(
+                f"{column} differs from row to row ({listed(texts[:3])}): if trainings were of several lengths, keep "
+                "the rows of one; if methods chose it, call it config_…, or leave the column out"
+            )
+        if not pd.api.types.is_numeric_dtype(values) and not _HARMLESS.fullmatch(name):
+            _check_variants(frame, column, setting, seed)
+    return rest
+
+
+def _check_variants(frame: pd.DataFrame, column: str, setting: Sequence[str], seed: str | None) -> None:
+    """Raises UsageError if a text is one within each run, and several runs of a method have one and others another."""
+    texts, groups = frame[column].map(str), [frame[mark] for mark in setting]
+    runs = pd.Series(range(len(frame)), frame.index) if seed is None else frame[seed]
+    if (texts.groupby([*groups, runs]).nunique() > 1).any():
+        return  # it changes within a run, as a configuration does
+    variants, every = texts.groupby(groups).nunique(), runs.groupby(groups).nunique()
+    if ((variants > 1) & (variants < every)).any():
+        raise UsageError(
+            f"{column} differs between runs of one method ({listed([*texts.unique()[:3]])}): if they are variants, "
+            f"--column method={setting[0]}+{column} keeps them apart; if not, leave the column out"
+        )
+
+
+def check_named(methods: Sequence[str], benchmarks: Sequence[str]) -> None:
+    """Raises UsageError for a column or a row of a printed table that its name says to be something else."""
+    if odd := next((name for name in methods if _NO_METHOD.fullmatch(plain(name))), None):
+        raise UsageError(f"the column {odd} is no method, by its name: leave it out, or rename it if it is one")
+    if odd := next((name for name in benchmarks if _NO_BENCHMARK.fullmatch(plain(name))), None):
+        raise UsageError(f"the row {odd} is no benchmark, by its name: leave it out, or rename it if it is one")
+
+
+def plain(name: str) -> str:
+    """A name in lower case, its words joined by underscores."""
+    return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).strip("_").lower()
