@@ -17,7 +17,7 @@ from nasbench.benchmarks.fidelity import HIGHEST
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.tabular.direction import looks_like_accuracy, rises, scale_of, sign_doubt
+from nasbench.benchmarks.tabular.direction import doubt_of_values, looks_like_accuracy, rises, scale_of
 from nasbench.benchmarks.tabular.frames import (
     check_column,
     column_names,
@@ -195,7 +195,7 @@ def _check_direction(described: Described, data: Path) -> None:
                 'direction = "maximise" says that, direction = "minimise" that less is better, and complement_of makes '
                 "an error of it"
             )
-        contradiction = sign_doubt(other["column"], described.columns[number])
+        contradiction = doubt_of_values(other["column"], described.columns[number])
         if contradiction:
             raise UsageError(
                 f"{other['column']} of {data} must state its direction ({contradiction}): direction = "

@@ -55,6 +55,7 @@ _ELSEWHERE = re.compile("rewards?|gap|ce|fid|profits?|utility|hits?")
 _SCORES = re.compile("scores?")
 _QUALITY = re.compile(f"{_SCORES.pattern}|fitness")
 """Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
+_SEVERAL = 0.05  # share of values that are no exceptions
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 _FORMULA = re.compile(
     r"[=(\[]\W*(?:1|one|100)(?:\.0*)?[\s_]*(?:-|minus)|(?:^|[\W_])(?:1|one|100)(?:\.0*)?[\s_]*(?:/|over[\s_])"
@@ -188,13 +189,15 @@ def _is_throughput(name: str) -> bool:
     return is_rate(name) and bool(words) and any(map(_THINGS.fullmatch, words[-1]))
 
 
-def sign_doubt(name: str, values: Array) -> str:
-    """Why the signs of a column's values contradict its name; empty if they do not.
+def doubt_of_values(name: str, values: Array) -> str:
+    """Why a column's values contradict its name or each other; empty if they do not.
 
     An error, a loss or an accuracy that is never positive is probably negated; one that is negated by its name is not
-    positive.
+    positive. Of a share, many values up to 1 beside larger ones are not in percent, as the others are.
     """
     known = values[np.isfinite(values)]
+    if is_share(name) and scale_of(known) == 100 and ((known > 0) & (known <= 1)).mean() > _SEVERAL:
+        return "values up to 1 stand beside larger ones: shares beside percent?"
     if not len(known) or not matches(name, _UNSIGNED) or matches(name, _LESSENED):
         return ""
     plain = name.translate(_DASHES)

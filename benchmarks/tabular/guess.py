@@ -17,13 +17,13 @@ from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import (
+    doubt_of_values,
     falls,
     is_reversed,
     is_score,
     looks_like_accuracy,
     matches,
     scale_of,
-    sign_doubt,
     strange_words,
 )
 from nasbench.benchmarks.tabular.exports import export_of
@@ -313,7 +313,7 @@ def _epoch(roles: Roles, column: Column) -> int:
 
 def _direction(column: Column, why: str, values: Array, is_objective: bool) -> list[_Line]:
     """The line that states the direction of a score; `why` is the reason for maximising, empty if there is none."""
-    scale, contradiction = scale_of(values), sign_doubt(column.name, values)
+    scale, contradiction = scale_of(values), doubt_of_values(column.name, values)
     strange = strange_words(column.name)
 
     def said(remark: str) -> str:

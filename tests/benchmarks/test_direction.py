@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.tabular.direction import sense_of, sign_doubt, strange_words
+from nasbench.benchmarks.tabular.direction import doubt_of_values, sense_of, strange_words
 from nasbench.benchmarks.tabular.meaning import meaning_of
 
 RISING = """
@@ -84,7 +84,7 @@ def test_a_word_that_falls_is_in_doubt_beside_one_that_rises_or_lessens() -> Non
     ],
 )
 def test_signs_that_contradict_a_name_are_doubted(name: str, values: tuple[float, ...], said: str) -> None:
-    doubt = sign_doubt(name, np.array(values))
+    doubt = doubt_of_values(name, np.array(values))
     assert said in doubt
     assert bool(doubt) == bool(said)
 

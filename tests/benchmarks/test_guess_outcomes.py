@@ -243,3 +243,12 @@ def test_a_seed_below_a_tool_s_prefix_is_asked_about(tmp_path: Path, name: str) 
 def test_a_number_of_a_batch_of_mlr3_is_no_hyperparameter(tmp_path: Path) -> None:
     columns = {"cp": RATES, "minsplit": [2 + i % 9 for i in range(24)], "classif.ce": [0.4 - i / 99 for i in range(24)]}
     assert "#   batch_nr: names a row" in guessed(tmp_path, columns | {"batch_nr": [i // 2 for i in range(24)]})
+
+
+@pytest.mark.parametrize("name", ["val_acc", "val_error_rate"])
+def test_shares_beside_percent_are_asked_about(tmp_path: Path, name: str) -> None:
+    percent = [60 + i for i in range(24)]
+    mixed = guessed(tmp_path, {"lr": RATES, name: [0.5 + i / 100 if i < 8 else p for i, p in enumerate(percent)]})
+    assert "? values up to 1 stand beside larger ones: shares beside percent?" in mixed
+    for values in (percent, [p / 100 for p in percent], [0.4, *percent[1:]]):
+        assert "shares beside percent" not in guessed(tmp_path, {"lr": RATES, name: values})

@@ -534,7 +534,9 @@ def test_a_printed_table_names_its_methods() -> None:
     assert read(PRINTED, Asked(), "t").note == "each column is a method: RF and XGB; each row a benchmark: 3 rows"
 
 
-@pytest.mark.parametrize("column", ["n_instances", "num_classes", "RF_std", "p-value", "Average", "best", "rank", "Features"])
+@pytest.mark.parametrize(
+    "column", ["n_instances", "num_classes", "RF_std", "p-value", "Average", "best", "rank", "Features"]
+)
 def test_a_column_of_a_printed_table_that_is_no_method_is_asked_about(column: str) -> None:
     with pytest.raises(UsageError, match=f"the column {column} is no method, by its name: leave it out"):
         read(PRINTED.assign(**{column: 1.0}), Asked(), "t")
