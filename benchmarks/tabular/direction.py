@@ -193,10 +193,10 @@ def doubt_of_values(name: str, values: Array) -> str:
     """Why a column's values contradict its name or each other; empty if they do not.
 
     An error, a loss or an accuracy that is never positive is probably negated; one that is negated by its name is not
-    positive. Of a share, many values up to 1 beside larger ones are not in percent, as the others are.
+    positive. Of accuracies, many values up to 1 beside larger ones are not in percent, as the others are.
     """
     known = values[np.isfinite(values)]
-    if is_share(name) and scale_of(known) == 100 and ((known > 0) & (known <= 1)).mean() > _SEVERAL:
+    if is_share(name) and rises(name) and scale_of(known) == 100 and ((known > 0) & (known <= 1)).mean() > _SEVERAL:
         return "values up to 1 stand beside larger ones: shares beside percent?"
     if not len(known) or not matches(name, _UNSIGNED) or matches(name, _LESSENED):
         return ""
