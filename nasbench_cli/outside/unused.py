@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -22,7 +23,7 @@ _HARMLESS = re.compile(
 )
 _NO_METHOD = re.compile(
     r"(?:n|num|no|nr|number)_(?:of_)?\w+|(?:\w+_)?(?:std|stdev|stddev|sd|se|sem|stderr|var|variance|ci|rank|ranks|pvalue"
-    r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)(?:_\w+)?"
+    r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)(?:_(?:rank|score|value|acc|accuracy|error|result|all|of_all))?"
     r"|instances|features|classes|samples|rows|columns|count|size"
 )
 _NO_BENCHMARK = re.compile(
@@ -44,35 +45,37 @@ def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str
     one method are of several variants.
     """
     rest = [column for column in map(str, frame.columns) if column not in set(used)]
-    for column in (column for column in rest if frame[column].nunique(dropna=False) > 1):
-        values, name = frame[column], plain(column)
+    for column in rest:
+        is_number, name = pd.api.types.is_numeric_dtype(frame[column]), plain(column)
+        values = frame[column] if is_number else frame[column].map(str)  # of JSON it may be a list
         texts = [str(value) for value in values.drop_duplicates()]
         is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=False) > 1).any())
         if _MEASURES.fullmatch(name) and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
             )
-        if _LENGTHS.fullmatch(name) and is_mixed and pd.api.types.is_numeric_dtype(values):
+        if _LENGTHS.fullmatch(name) and is_mixed and is_number:
             raise UsageError(
                 f"{column} differs from row to row ({listed(texts[:3])}): if trainings were of several lengths, keep "
                 "the rows of one; if methods chose it, call it config_…, or leave the column out"
             )
-        if not pd.api.types.is_numeric_dtype(values) and not _HARMLESS.fullmatch(name):
-            _check_variants(frame, column, setting, seed)
+        if not is_number and is_mixed and not _HARMLESS.fullmatch(name):
+            _check_variants(values, column, [frame[mark] for mark in setting], None if seed is None else frame[seed])
     return rest
 
 
-def _check_variants(frame: pd.DataFrame, column: str, setting: Sequence[str], seed: str | None) -> None:
+def _check_variants(
+    texts: pd.Series[Any], column: str, setting: list[pd.Series[Any]], seeds: pd.Series[Any] | None
+) -> None:
     """Raises UsageError if a text is one within each run, and several runs of a method have one and others another."""
-    texts, groups = frame[column].map(str), [frame[mark] for mark in setting]
-    runs = pd.Series(range(len(frame)), frame.index) if seed is None else frame[seed]
-    if (texts.groupby([*groups, runs]).nunique() > 1).any():
+    runs = pd.Series(range(len(texts)), texts.index) if seeds is None else seeds
+    if (texts.groupby([*setting, runs]).nunique() > 1).any():
         return  # it changes within a run, as a configuration does
-    variants, every = texts.groupby(groups).nunique(), runs.groupby(groups).nunique()
+    variants, every = texts.groupby(setting).nunique(), runs.groupby(setting).nunique()
     if ((variants > 1) & (variants < every)).any():
         raise UsageError(
             f"{column} differs between runs of one method ({listed([*texts.unique()[:3]])}): if they are variants, "
-            f"--column method={setting[0]}+{column} keeps them apart; if not, leave the column out"
+            f"--column method={setting[0].name}+{column} keeps them apart; if not, leave the column out"
         )
 
 

@@ -15,6 +15,7 @@ from scipy import stats
 import nasbench as public
 from nasbench.base.errors import StoreError, UsageError
 from nasbench.cli.outside.importing import import_runs
+from nasbench.cli.outside.readers import reader_of
 from nasbench.cli.outside.rows import Asked
 from nasbench.cli.outside.runs import _loss
 from nasbench.cli.outside.table import read
@@ -520,6 +521,15 @@ def test_columns_that_change_no_comparison_are_named(columns: dict[str, str | No
         else:
             frame[name] = frame["seed"].map(lambda seed, kind=kind: kind[seed % len(kind)] if kind else 7 * seed)
     assert read(frame, Asked(sense="minimise"), "t").note.endswith(f"not read: {next(iter(columns))}")
+
+
+def test_lists_of_json_lines_are_no_defect(tmp_path: Path) -> None:
+    frame = trajectories().assign(layers=[[1, 2], [3]] * 540, notes=[{"a": 1}] * 1080)
+    frame.to_json(tmp_path / "runs.jsonl", orient="records", lines=True)
+    assert (
+        "not read: layers and notes"
+        in reader_of(tmp_path / "runs.jsonl", "").read(tmp_path / "runs.jsonl", Asked()).note
+    )
 
 
 def test_measures_of_one_direction_may_be_of_different_benchmarks() -> None:
