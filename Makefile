@@ -130,8 +130,7 @@ tables: setup
 	done; done
 	$(BIN)/python -m research.own_tables $(TABLES)
 
-# The table cells-organa (docs/notebook/tabulate.md), in parts: trains, at the lowest priority, what its part lacks, and appends to the part,
-# which is to be committed. Interrupt it at any time; the next call goes on.
+# The embedded table cells-organa (docs/notebook/tabulate.md), of its trainings in benchmarks/tabular/parts; would train what they lack.
 cells-organa: EXTRAS := live
 cells-organa: setup
 	$(BIN)/nasbench data fetch medmnist-organa

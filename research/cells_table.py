@@ -1,10 +1,9 @@
 """Embeds the table `cells-organa` that `nasbench tabulate` has written (`make cells-organa`).
 
-    nasbench tabulate medmnist-organa/cells-mini/rank/val-curve --repetitions 2 --out TABLE
+    nasbench tabulate medmnist-organa/cells-mini/rank/val-curve --repetitions 3 --out TABLE
     python -m research.cells_table TABLE [--into benchmarks/tabular/packed]
 
-Every network of `cells-mini` is trained on OrganAMNIST by the recipe `rank`. Until all have been trained three times,
-the table has fewer repetitions, and says so.
+Every network of `cells-mini` was trained three times on OrganAMNIST by the recipe `rank`.
 """
 
 from __future__ import annotations
@@ -20,18 +19,16 @@ from nasbench.benchmarks.tabular.learners import FOLDER, PackedTable, pack
 from nasbench.benchmarks.tabular.user_table import read_table
 
 NAME = "cells-organa"
-SEEDS = 3
 METRICS = ("val-error@8", "test-error@8", "parameters", "parameters_paper", "flops", "train_time")
 """What is embedded; the first is the objective, whose value after each epoch is kept, too."""
 _NOTEBOOK = "docs/notebook/tabulate.md"
-_BEST = f"its best networks are not told apart: which of the first tenth a search finds is chance ({_NOTEBOOK})"
+_CAUTION = f"its best networks are not told apart: which of the first tenth a search finds is chance ({_NOTEBOOK})"
 
 
 def selected(table: TableData) -> TableData:
     """The table with its own name, the metrics that are kept, and what a reader must know."""
     names = [metric.name for metric in table.metrics]
-    places, repetitions = [names.index(name) for name in METRICS], table.values.shape[1]
-    so_far = f"{repetitions} of {SEEDS} trainings of each network so far; " if repetitions < SEEDS else ""
+    places = [names.index(name) for name in METRICS]
     curves = None if table.curves is None else table.curves[..., [table.recorded.index(METRICS[0])]]
     return replace(
         table,
@@ -45,7 +42,7 @@ def selected(table: TableData) -> TableData:
         cost="train_time",
         source="every network of cells-mini, trained for 8 epochs by the recipe rank; "
         + table.source.split("; ", 1)[1],
-        caution=so_far + _BEST,
+        caution=_CAUTION,
     )
 
 
