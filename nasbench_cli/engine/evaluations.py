@@ -15,7 +15,7 @@ from nasbench.base.metrics import LARGEST, Metric, Values
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.contract import Status
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.methods.refusals import Refusals
 
 _LONG = 1.0  # seconds of a call after which Ctrl-C names the line that it stops
@@ -27,8 +27,12 @@ def is_feasible(evaluation: Evaluation, bounds: Bounds) -> bool:
 
 
 def refusing(benchmark: Benchmark, bounds: Bounds) -> Bounds:
-    """The constraints by which a run refuses to train: on a live benchmark those that are known beforehand."""
-    return bounds.known if benchmark.live else NO_BOUNDS
+    """The constraints by which a run refuses to train: those known beforehand, where networks are trained.
+
+    On a table that has images to search on, an evaluation stands for a training, too: one-shot methods draw among what
+    is allowed, and so must the others.
+    """
+    return bounds.known if benchmark.live or isinstance(benchmark.space, AsSupernet) else NO_BOUNDS
 
 
 def refusals(benchmark: Benchmark, bounds: Bounds) -> Refusals | None:

@@ -18,7 +18,9 @@ from nasbench.benchmarks.spaces.cells.stages import EACH_ITS_OWN, MINIATURE_TIES
 from nasbench.benchmarks.spaces.network_grids import MiniatureGrid
 from nasbench.benchmarks.spaces.published.cells import DEPTHS, OPERATIONS, SIZED
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.evaluations import refusing
 from nasbench.methods import MethodSpec, Problem
+from nasbench.results import Store
 from tests.conftest import Printed
 
 NAME = "supernet:digits:cells-organa"
@@ -173,3 +175,25 @@ def test_an_evaluation_takes_the_mean_time_of_its_network_s_trainings(table: Tab
             assert evaluation.cost == evaluation.metrics["train_time"] == times[table.space.index(configuration)] > 0
             seen += 1
     assert open_benchmark("supernet:digits:nb201-cifar10").evaluate((0, 0, 0, 0, 0, 1), 0).cost == 0
+
+
+def test_where_an_evaluation_stands_for_a_training_a_network_of_another_size_is_refused() -> None:
+    for name, refuses in ((NAME, True), ("cells-organa", False)):
+        benchmark = open_benchmark(name)
+        bounds = abilities.bounds(benchmark, [Constraint("parameters", "@", 0.2, "S")])
+        assert refusing(benchmark, bounds) == (bounds if refuses else ())
+
+
+def test_random_search_trains_networks_of_the_size_class_alone(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    asked = ("--constrain", "parameters@S", "--seeds", 2, "--evals", 10, "--store", tmp_path / "s")
+    assert (
+        nasbench("run", "--method", "random", "--method", "evolution:population=4", "--bench", NAME, *asked).code == 0
+    )
+    for fragment in Store.open(tmp_path / "s").fragments():
+        rows = fragment.table().to_pandas()
+        assert (rows["status"] == "ok").sum() == 20
+        assert rows.loc[rows["status"] == "ok", "feasible"].all()
