@@ -1,16 +1,21 @@
-"""Figures 1 and 2 of the c-TPE paper: why relative density ratios, and why the objective is split at feasible ones.
+"""Figures 1, 2 and 8 of the c-TPE paper: why relative density ratios, why the objective is split at feasible ones,
+and where a search is trapped.
 
     python -m research.ctpe_figures [OUT.svg]
 
 Figure 1: the acquisition on f = (x+2)² + (y+2)² under c = (x-1)² + (y-1)² <= 4 or 16, after 200 random observations.
 Figure 2: 50 evaluations on f = x² + y² under (x-z)² + (y-z)² <= 3 with z = 0.5 or 2.3.
 Both by `variant=paper`, whose kernels may be narrower.
+Figure 8: 100 evaluations on f = sin x + y under sin x sin y <= -0.95 on [0, 2 pi]², whose two feasible regions are
+small; where searches end is printed.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,7 +23,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Float, ParameterSpace
-from nasbench.methods import METHODS, Method, Observation, Problem
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 
 SPACE = ParameterSpace([Float("x", -5.0, 5.0), Float("y", -5.0, 5.0)])
 AXIS = np.linspace(-5, 5, 101)
@@ -63,6 +68,24 @@ def evaluations(name: str, z: float, seed: int = 0, n: int = 50) -> NDArray[np.f
     return np.array(points)
 
 
+def ends(name: str, seeds: int = 100, n: int = 100) -> dict[str, int]:
+    """Figure 8: in how many searches something feasible was found, in both regions, and in the better one alone."""
+    square, limit = ParameterSpace([Float("x", 0.0, 2 * math.pi), Float("y", 0.0, 2 * math.pi)]), -0.95
+    found = {"nothing": 0, "better region": 0, "worse region": 0, "both": 0}
+    for seed in range(seeds):
+        posed = replace(problem(limit), space=square)
+        method = MethodSpec.parse(name).build(posed, np.random.default_rng(seed))
+        seen = set()
+        for _ in range(n):
+            x, y = point = method.ask()
+            constraint = math.sin(x) * math.sin(y)
+            observe(method, point, math.sin(x) + y, constraint, limit)
+            if constraint <= limit:
+                seen.add("better region" if x > y else "worse region")
+        found["both" if len(seen) > 1 else next(iter(seen), "nothing")] += 1
+    return found
+
+
 def draw() -> Figure:
     """Both figures: the naive extension on the left, c-TPE on the right."""
     figure = Figure(figsize=(7, 13), layout="constrained")
@@ -91,3 +114,5 @@ if __name__ == "__main__":
     out = sys.argv[1] if len(sys.argv) > 1 else "ctpe_figures.svg"
     draw().savefig(out)
     print(out)
+    for name in ("c-tpe:variant=paper", "c-tpe", "random"):
+        print(name, ends(name))

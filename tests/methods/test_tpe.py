@@ -328,3 +328,12 @@ def test_what_is_refused_before_training_is_not_proposed_for_ever(kind: type[TPE
         method.tell(Observation(asked[-1], Evaluation(known, 0.0, "infeasible", "known before training"), False))
     most = max(map(asked.count, asked[10:]))
     assert most <= evaluations_that_bar(64)
+
+
+def test_two_small_feasible_regions_trap_it_as_in_figure_8() -> None:
+    """It finds one of them, hardly ever both; random search finds none or both as often as one."""
+    found = ctpe_figures.ends("c-tpe:variant=paper", seeds=12)
+    assert sum(found.values()) == 12
+    assert found["nothing"] == 0
+    assert found["both"] <= 4
+    assert ctpe_figures.ends("random", seeds=12)["both"] + ctpe_figures.ends("random", seeds=12)["nothing"] >= 3
