@@ -21,7 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -47,12 +47,17 @@ PARTS = {
 }
 """Optional parts of a suite's report."""
 
-VIEWS = {
-    "card": {"card": "", "card-average": "--score=average"},
-    "parallel": {f"parallel-{workers}": f"--protocol=200 evaluations on {workers} workers" for workers in (4, 16, 64)},
-    "pending": {"pending": "--protocol=200 evaluations on 16 workers"},
+_EARLIER = tuple(f"--without={name}" for name in ("darts", "milenas", "zo-darts", "zo-darts+"))
+"""The searches before ZO-DARTS++, of which there are too few on the table."""
+_FINISHED = tuple(f"--bench={name}" for name in ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval"))
+"""Tables on which the runs of `ctpe-tpe` are complete."""
+VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
+    "card": {"card": _EARLIER, "card-average": ("--score=average", *_EARLIER)},
+    "ctpe-tpe": {"ctpe-tpe": _FINISHED},
+    "parallel": {f"parallel-{n}": (f"--protocol=200 evaluations on {n} workers",) for n in (4, 16, 64)},
+    "pending": {"pending": ("--protocol=200 evaluations on 16 workers",)},
 }
-"""Suites that are reported more than once, or by protocol: the name of each report's folder, and its option."""
+"""Suites that are reported more than once, or by protocol: the name of each report's folder, and its options."""
 
 TABLES = {
     "looked-up.csv": ("looked_up",),
@@ -74,16 +79,16 @@ _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTA
 
 def keep(suite: str) -> None:
     """Reports runs/SUITE into docs/reproduced/SUITE, or into a folder for each of its `VIEWS`."""
-    for name, option in VIEWS.get(suite, {suite: ""}).items():
-        _keep(suite, name, option)
+    for name, options in VIEWS.get(suite, {suite: ()}).items():
+        _keep(suite, name, options)
 
 
-def _keep(suite: str, name: str, option: str) -> None:
+def _keep(suite: str, name: str, chosen: Sequence[str]) -> None:
     """Reports runs/SUITE, and keeps what the terminal shows and the files that are named in docs/reproduced/NAME."""
     into, report = DOCS / "reproduced" / name, ROOT / "report" / name
     command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg", "--full"]
     command += [f"--part={part}" for part in PARTS.get(suite, ())]
-    command += [option] if option else []
+    command += chosen
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout

@@ -31,7 +31,8 @@ def after(run: pd.DataFrame, seconds: float) -> float:
 
 def table(rows: pd.DataFrame) -> list[list[str]]:
     """The rows with their head, of evaluations with `COLUMNS`; the method that is best at the end comes first."""
-    training = (rows["finished"] - rows["started"]).median()
+    seconds = rows["finished"] - rows["started"]
+    training = seconds[seconds > 0].median()  # what was refused took none
     made = []
     for method, own in rows.sort_values("evaluation").groupby("method"):
         runs = [run for _, run in own.groupby(["constraint", "seed"])]

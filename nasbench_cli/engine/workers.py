@@ -96,7 +96,7 @@ class SimulatedWorkers:
 
     def start(self, pending: PendingEvaluation) -> None:
         with evaluating(pending.ask, pending.worker):
-            evaluation = attempt(self._benchmark, pending.configuration, pending.seed, pending.level)
+            evaluation = pending.refusal or attempt(self._benchmark, pending.configuration, pending.seed, pending.level)
         if pending.since is not None:  # recorded times may fall between two levels
             evaluation = evaluation._replace(cost=max(evaluation.cost - pending.paid, 0.0))
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.

@@ -190,10 +190,14 @@ def test_random_search_trains_networks_of_the_size_class_alone(
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
     asked = ("--constrain", "parameters@S", "--seeds", 2, "--evals", 10, "--store", tmp_path / "s")
-    assert (
-        nasbench("run", "--method", "random", "--method", "evolution:population=4", "--bench", NAME, *asked).code == 0
-    )
+    assert nasbench("run", "--method", "random", "--method", "c-tpe:initial=3", "--bench", NAME, *asked).code == 0
+    others = 0
     for fragment in Store.open(tmp_path / "s").fragments():
         rows = fragment.table().to_pandas()
         assert (rows["status"] == "ok").sum() == 20
         assert rows.loc[rows["status"] == "ok", "feasible"].all()
+        refused = rows[rows["status"] == "infeasible"]
+        assert len(rows) == 20 + len(refused)
+        assert refused["objective"].isna().all()  # nothing is told of it but its size
+        others += len(refused)
+    assert others
