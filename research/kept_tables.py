@@ -1,6 +1,6 @@
 """Writes the 24 embedded tables of other packages into one file, for the day when such a package no longer installs.
 
-    python -m research.kept_tables kept-tables.zip      # some three minutes, 19 MB
+    python -m research.kept_tables kept-tables.zip      # a minute, 20 MB
 
 Unpacked into the folder of data (`$NASBENCH_DATA`), it stands in for the packages: docs/tables.md. Every table is
 checked by its digest when it is read, so that it does not matter where the file comes from.
