@@ -12,7 +12,7 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 
-class Optimizer(ABC):
+class GradientMethod(ABC):
     """Moves parameters along their gradients; the attribute `rate` may be set between steps."""
 
     rate: float
@@ -30,7 +30,7 @@ class Optimizer(ABC):
         """Continues from a state. Raises KeyError or ValueError, and changes nothing, if it is of another network."""
 
 
-class Descent(Optimizer):
+class Descent(GradientMethod):
     """Gradient descent with the same bits as `torch.optim.SGD`.
 
     The first object of that class loads PyTorch's compiler, which costs each process that trains 1.5 s.
@@ -87,7 +87,7 @@ class Descent(Optimizer):
         self._buffers = [None if b is None else b.to(p.device) for b, p in pairs]
 
 
-class Adam(Optimizer):
+class Adam(GradientMethod):
     """Adam (Kingma and Ba, ICLR 2015) with the same bits as `torch.optim.Adam` and its usual moments, 0.9 and 0.999.
 
     Args:

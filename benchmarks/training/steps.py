@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.training.augmentation import ImageBatch
-from nasbench.benchmarks.training.descent import Adam, Descent, Optimizer
+from nasbench.benchmarks.training.descent import Adam, Descent, GradientMethod
 from nasbench.benchmarks.training.recipes import Recipe
 
 
@@ -17,7 +17,7 @@ def loss_of(network: nn.Module, batch: ImageBatch, recipe: Recipe) -> Tensor:
         return loss_from(network(batch.images), batch, recipe)
 
 
-def descent_of(network: nn.Module, recipe: Recipe) -> Optimizer:
+def descent_of(network: nn.Module, recipe: Recipe) -> GradientMethod:
     """The optimiser of a recipe, on all parameters of a network."""
     if recipe.adam:
         return Adam(network.parameters(), recipe.learning_rate, recipe.weight_decay)
@@ -33,7 +33,7 @@ def loss_from(outputs: Tensor, batch: ImageBatch, recipe: Recipe) -> Tensor:
     return batch.share * loss + (1 - batch.share) * mixed_in
 
 
-def descend(loss: Tensor, network: nn.Module, descent: Optimizer, recipe: Recipe) -> None:
+def descend(loss: Tensor, network: nn.Module, descent: GradientMethod, recipe: Recipe) -> None:
     """Makes one step down a loss, and removes the gradients, which a captured graph would overwrite."""
     torch.autograd.backward(loss)
     if recipe.clip is not None:
