@@ -34,8 +34,6 @@ _LOG = logging.getLogger("nasbench")
 _MOST_HYPERPARAMETERS = 1_000  # the largest known space has 400
 _MOST_FORBIDDEN = 10_000  # combinations of values in one clause that is written
 _MOST_WAITING = 100_000  # pairs in all steps of a walk; a sample then takes half a second
-
-
 _VERSIONS = (0.1, 0.2, 0.3, 0.4)
 _ENTRIES = (
     "name", "hyperparameters", "conditions", "forbiddens", "python_module_version", "format_version",
@@ -48,7 +46,7 @@ _PROPERTIES = (
 
 
 def read(text: str) -> Program:
-    """The space in a JSON text of ConfigSpace (format 0.2 to 0.4), with the same names.
+    """The space in a JSON text of ConfigSpace (format 0.1 to 0.4), with the same names.
 
     Supported are categorical (weights become priors), ordinal, constant, and uniform integer or float ones,
     conditions and forbidden clauses. An ordinal of texts becomes categorical, with a warning. Conditions are evaluated

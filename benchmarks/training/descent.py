@@ -100,7 +100,7 @@ class Adam(GradientMethod):
         self.rate, self._weight_decay = rate, weight_decay
         self._parameters = list(parameters)
         self._moments = [(torch.zeros_like(p), torch.zeros_like(p), torch.tensor(0.0)) for p in self._parameters]
-        """Of each parameter: the first and the second moment, and the number of steps."""
+        """First moment, second moment and number of steps of each parameter."""
 
     @torch.no_grad()
     def step(self) -> None:

@@ -58,7 +58,7 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     if not len(frame):
         raise UsageError("the table has no rows")
     is_ours = set(names) >= _OURS
-    frame, asked = _with_joined(frame, asked)
+    frame = _with_joined(frame, asked)
     if is_ours:
         asked = replace(asked, sense="minimise", shape="trajectory", columns={"value": "objective"} | asked.columns)
     roles = _roles(frame, asked)
@@ -76,14 +76,17 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
     notes = [f"the value is {value}"] + [f"taken for {others}"] * bool(others)
     shape = _shape(rows, roles, value, asked)
-    if not is_ours and ("seed" in roles or shape == "final"):
+    if not is_ours:
         setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
-        left = check_unused(frame, [*roles.values(), value], setting, roles.get("seed"))
+        alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
+        left = check_unused(
+            frame, [*roles.values(), value], setting, frame[roles["seed"]] if "seed" in roles else alone
+        )
         notes += [f"not read: {listed(left)}"] * bool(left)
     return Rows(rows, value, shape, asked.sense if is_ours else _sense(value), "", "; ".join(notes))
 
 
-def _with_joined(frame: pd.DataFrame, asked: Asked) -> tuple[pd.DataFrame, Asked]:
+def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:
     """The table with a column for each role that was said to be several, as `method=optimiser+acquisition`."""
     for said in asked.columns.values():
         parts = said.split("+")
@@ -92,7 +95,7 @@ def _with_joined(frame: pd.DataFrame, asked: Asked) -> tuple[pd.DataFrame, Asked
             for part in parts[1:]:
                 texts = texts + ", " + frame[part].map(str)
             frame = frame.drop(columns=parts).assign(**{said: texts})
-    return frame, asked
+    return frame
 
 
 def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:

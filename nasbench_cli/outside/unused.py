@@ -23,7 +23,8 @@ _HARMLESS = re.compile(
 )
 _NO_METHOD = re.compile(
     r"(?:n|num|no|nr|number)_(?:of_)?\w+|(?:\w+_)?(?:std|stdev|stddev|sd|se|sem|stderr|var|variance|ci|rank|ranks|pvalue"
-    r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)(?:_(?:rank|score|value|acc|accuracy|error|result|all|of_all))?"
+    r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)"
+    r"(?:_(?:rank|score|value|acc|accuracy|error|result|all|of_all))?"
     r"|instances|features|classes|samples|rows|columns|count|size"
 )
 _NO_BENCHMARK = re.compile(
@@ -33,13 +34,13 @@ _NO_BENCHMARK = re.compile(
 )
 
 
-def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str], seed: str | None) -> list[str]:
+def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str], runs: pd.Series[Any]) -> list[str]:
     """The columns that are not read, in their order.
 
     Args:
         used: the columns that are.
         setting: those of them that name a method and what it ran on.
-        seed: the one that tells runs of a setting apart; None if each row is a run.
+        runs: what tells the runs of a setting apart, for each row.
 
     Raises UsageError where such a column says that rows are of several measures or lengths of training, or that runs of
     one method are of several variants.
@@ -48,27 +49,27 @@ def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str
     for column in rest:
         is_number, name = pd.api.types.is_numeric_dtype(frame[column]), plain(column)
         values = frame[column] if is_number else frame[column].map(str)  # of JSON it may be a list
+        is_measure, is_length = _MEASURES.fullmatch(name), is_number and _LENGTHS.fullmatch(name)
+        if not (is_measure or is_length) and (is_number or _HARMLESS.fullmatch(name)):
+            continue
         texts = [str(value) for value in values.drop_duplicates()]
         is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=False) > 1).any())
-        if _MEASURES.fullmatch(name) and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
+        if is_measure and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
             )
-        if _LENGTHS.fullmatch(name) and is_mixed and is_number:
+        if is_length and is_mixed:
             raise UsageError(
                 f"{column} differs from row to row ({listed(texts[:3])}): if trainings were of several lengths, keep "
                 "the rows of one; if methods chose it, call it config_…, or leave the column out"
             )
-        if not is_number and is_mixed and not _HARMLESS.fullmatch(name):
-            _check_variants(values, column, [frame[mark] for mark in setting], None if seed is None else frame[seed])
+        if is_mixed and not is_number:
+            _check_variants(values, column, [frame[mark] for mark in setting], runs)
     return rest
 
 
-def _check_variants(
-    texts: pd.Series[Any], column: str, setting: list[pd.Series[Any]], seeds: pd.Series[Any] | None
-) -> None:
+def _check_variants(texts: pd.Series[Any], column: str, setting: list[pd.Series[Any]], runs: pd.Series[Any]) -> None:
     """Raises UsageError if a text is one within each run, and several runs of a method have one and others another."""
-    runs = pd.Series(range(len(texts)), texts.index) if seeds is None else seeds
     if (texts.groupby([*setting, runs]).nunique() > 1).any():
         return  # it changes within a run, as a configuration does
     variants, every = texts.groupby(setting).nunique(), runs.groupby(setting).nunique()

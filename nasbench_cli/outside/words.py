@@ -50,8 +50,8 @@ def _hyperparameter(name: str, word: Any) -> Hyperparameter:
     kind = type(word).__name__
     if isinstance(word, tuple) and len(word) == 2 and all(type(end) in (int, float) for end in word):
         raise UsageError(
-            f"{name} is the pair {word}: a range is Float or Integer of nasbench.spaces, two choices are the list "
-            f"{list(word)}"
+            f"{name} is the pair {word}: a range is Float or Integer of nasbench.benchmarks.spaces, "
+            f"two choices are the list {list(word)}"
         )
     if isinstance(word, list | tuple):
         return Categorical(name, tuple(word))

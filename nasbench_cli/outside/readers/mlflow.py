@@ -117,7 +117,7 @@ def _facts(path: Path) -> dict[str, str]:
     """The entries of a YAML file of texts and numbers. Raises UsageError for what MLflow does not write."""
     facts: dict[str, str] = {}
     key = ""
-    for line in text_of(path).split("\n"):
+    for line in text_of(path).replace("\r\n", "\n").split("\n"):
         if line[:1].isspace() or not line:  # an entry goes on, folded at 80 letters
             facts[key] = _joined(facts.get(key, ""), line.strip())
         else:

@@ -204,6 +204,11 @@ ASKED = {
         {"direction": "minimise"},
         "budget differs from row to row \\(.*\\): if trainings were of several lengths, keep the rows of one",
     ),
+    "trainings of several lengths in a single run": (
+        lambda f: f[f["seed"] == 0].drop(columns="seed").assign(budget=lambda g: 3 ** (g["step"] % 4)),
+        {"direction": "minimise"},
+        "budget differs from row to row",
+    ),
     "measures of opposite directions": (
         lambda f: f.assign(metric=np.where(f["task"] == "adult", "accuracy", "rmse")),
         {"direction": "minimise"},

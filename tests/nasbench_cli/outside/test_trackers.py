@@ -159,8 +159,9 @@ def test_names_are_read_as_yaml_writes_them(mlruns: Path, name: str) -> None:
     path = next(mlruns.glob("*/meta.yaml"))
     for is_unicode in (False, True):
         written = yaml.safe_dump({"experiment_id": "1", "name": name, "last": "x"}, allow_unicode=is_unicode)
-        path.write_text(written, "utf-8")
-        assert _facts(path) == {"experiment_id": "1", "last": "x", "name": name}, written
+        for end in (b"\n", b"\r\n"):
+            path.write_bytes(written.encode().replace(b"\n", end))
+            assert _facts(path) == {"experiment_id": "1", "last": "x", "name": name}, written
 
 
 @pytest.mark.parametrize(
