@@ -207,6 +207,8 @@ def family_of(kind: str, weighing: Weighing = USUAL) -> NetworkFamily:
 def _weighed(name: str, weighing: Weighing) -> NetworkFamily:
     """One object for all networks of a family, which numbers labels that it did not know."""
     family = FAMILIES[name]
+    if weighing == USUAL:
+        return family
     coefficients = dict.fromkeys(family.coefficients, weighing.fc)
     mismatch = weighing.mismatch * family.mismatch
     return replace(family, coefficients=coefficients, share=weighing.share, mismatch=mismatch)
