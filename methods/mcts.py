@@ -13,9 +13,9 @@ from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import AsSequence, Configuration
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem, Rank
 
 

@@ -12,9 +12,9 @@ from numpy.random import Generator
 from nasbench.base.errors import check_least
 from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.methods._learners import learner
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Method
-from nasbench.methods.learners import learner
 from nasbench.methods.problem import Losses, Observation, Problem, Proposal
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe import CTPE

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Float, Hyperparameter, Integer
 from nasbench.benchmarks.spaces.hyperparameters import at_share, shares
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 Array: TypeAlias = NDArray[np.float64]

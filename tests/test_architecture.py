@@ -161,6 +161,35 @@ def test_one_class_name_is_one_thing() -> None:
     assert several == {"Packed"}  # arguments of compiled functions: caches of users hold the name, and break without it
 
 
+def folder_of(module: str) -> str:
+    """The package that a module lies in."""
+    return module.rpartition(".")[0]
+
+
+def test_a_module_that_nobody_else_may_import_says_so() -> None:
+    """`_…` is imported from its own folder alone; what only files beside it import, and no page names, is called so.
+
+    Members that their folder's `__init__` collects are not, and neither is what registers something.
+    """
+    ours = {module: imported(path.read_text()) for module, path in MODULES.items()}
+    others = [path for name in ("tests", "research", "examples", "nasbench") for path in (ROOT / name).rglob("*.py")]
+    texts = [path.read_text() for path in others if path not in MODULES.values()]
+    said = re.findall(r"`(nasbench\.[\w.]*\w)`", "\n".join(path.read_text() for path in MODULES.values()))
+    read = "\n".join([*texts, *(path.read_text() for path in [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])])
+    named_elsewhere = {*said, *re.findall(r"nasbench\.[\w.]*\w", read)}.union(*map(imported, texts))
+    for module, path in MODULES.items():
+        users = {user for user, targets in ours.items() if module in targets}
+        beside = {user for user in users if f"{user}.".startswith(f"{folder_of(module)}.")}
+        if path.name.startswith("_") and path.name not in ("__init__.py", "__main__.py"):
+            assert users == beside != set(), f"{module} is imported by {sorted(users - beside)}"
+            assert module not in named_elsewhere, f"{module} is named in a test, a page or research"
+            continue
+        of_the_folder = users == beside and not beside <= {folder_of(module)}
+        is_named = module in named_elsewhere or str(path.relative_to(ROOT)) in read
+        registers = re.search(r"^@\w+\.register\(", path.read_text(), re.MULTILINE)
+        assert not of_the_folder or path.name == "__init__.py" or is_named or registers, f"call it _{path.name}"
+
+
 DOORS = {
     "nasbench",
     "nasbench.methods",

@@ -12,7 +12,7 @@ from nasbench.benchmarks.families import (
     nas_bench_mr,
     transnas,
 )
-from nasbench.benchmarks.families.family import Family
+from nasbench.benchmarks.families._family import Family
 from nasbench.benchmarks.sources import SOURCES
 
 __all__ = ["Family"]

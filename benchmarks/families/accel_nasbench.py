@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import Family, frame, ordinal, rows_of
+from nasbench.benchmarks.families._family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.spaces import Categorical
 from nasbench.benchmarks.tabular.imported import TableData
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import Family, frame, ordinal, rows_of
+from nasbench.benchmarks.families._family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer
 from nasbench.benchmarks.tabular.imported import TableData
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from nasbench.benchmarks.families.family import Family, complete
+from nasbench.benchmarks.families._family import Family, complete
 from nasbench.benchmarks.spaces import Ordinal
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.tabular.imported import TableData

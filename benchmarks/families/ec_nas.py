@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import Family, FileRows, frame, numbered
+from nasbench.benchmarks.families._family import Family, FileRows, frame, numbered
 from nasbench.benchmarks.spaces.nasbench101 import OPERATIONS, ListedCells, Point, compact, point_of
 from nasbench.benchmarks.tabular.imported import TableData
 

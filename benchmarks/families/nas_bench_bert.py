@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import Family, frame, ordinal, rows_of
+from nasbench.benchmarks.families._family import Family, frame, ordinal, rows_of
 from nasbench.benchmarks.spaces import Categorical, Hyperparameter
 from nasbench.benchmarks.tabular.imported import TableData
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nasbench.benchmarks.families.family import Family, complete
+from nasbench.benchmarks.families._family import Family, complete
 from nasbench.benchmarks.spaces import Categorical
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.tabular.imported import TableData

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import UNTIMED, Family, frame, ordinal, rows_of
+from nasbench.benchmarks.families._family import UNTIMED, Family, frame, ordinal, rows_of
 from nasbench.benchmarks.tabular.imported import TableData
 
 _FILE = "nas_bench_mr.parquet"

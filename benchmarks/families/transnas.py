@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nasbench.base.metrics import Metric
-from nasbench.benchmarks.families.family import Family, frame, rows_of
+from nasbench.benchmarks.families._family import Family, frame, rows_of
 from nasbench.benchmarks.spaces import Categorical
 from nasbench.benchmarks.tabular.imported import TableData
 

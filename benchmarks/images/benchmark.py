@@ -22,8 +22,8 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
+from nasbench.benchmarks.images._validity import caution, evidence
 from nasbench.benchmarks.images.datasets import Dataset, loaded, reduced
-from nasbench.benchmarks.images.validity import caution, evidence
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from nasbench.base.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.conditions import JOINED, Facts
+from nasbench.benchmarks.spaces._conditions import JOINED, Facts
 
 _MOST_COMPARISONS = 50_000  # in all forbidden clauses, and ANDs; a sample then takes half a second
 _ORDERED = ("LT", "LE", "GT", "GE")

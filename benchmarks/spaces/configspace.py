@@ -18,9 +18,9 @@ import numpy as np
 
 from nasbench.base.errors import UsageError, unknown, unprintable
 from nasbench.base.numbers import listed
+from nasbench.benchmarks.spaces._conditions import Facts, all_ancestors, all_owners, parents_of
 from nasbench.benchmarks.spaces.base import Space
 from nasbench.benchmarks.spaces.comparisons import Domain, about, alternatives, forbids, holds, prepared
-from nasbench.benchmarks.spaces.conditions import Facts, all_ancestors, all_owners, parents_of
 from nasbench.benchmarks.spaces.flat import Condition
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, shares
 from nasbench.benchmarks.spaces.language.choices import forbid

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.spaces._finite import FiniteSpace
 from nasbench.benchmarks.spaces.base import Configuration, Space
-from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal, binned
 from nasbench.benchmarks.spaces.parameters import ParameterSpace
 from nasbench.benchmarks.spaces.views import AsTokens

@@ -13,8 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces._finite import FiniteSpace
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Values
-from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import (
     Categorical,

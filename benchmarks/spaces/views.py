@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from nasbench.benchmarks.spaces.base import Configuration
 
 if TYPE_CHECKING:
+    from nasbench.benchmarks.spaces._sequence import Walk
     from nasbench.benchmarks.spaces.blocks import Blocks
     from nasbench.benchmarks.spaces.cells.searchable import Searchable
     from nasbench.benchmarks.spaces.flat import Flat
     from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
-    from nasbench.benchmarks.spaces.sequence import Walk
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular import EMBEDDED
+from nasbench.benchmarks.tabular._roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import (
     doubt_of_values,
@@ -29,7 +30,6 @@ from nasbench.benchmarks.tabular.direction import (
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import other_unit, split_of
-from nasbench.benchmarks.tabular.roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 

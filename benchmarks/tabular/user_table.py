@@ -15,7 +15,7 @@ from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace, listed, smallest_integers
 from nasbench.benchmarks.spaces.network_grids import grid
-from nasbench.benchmarks.tabular.described import Described, describe
+from nasbench.benchmarks.tabular._described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.specification import MISSING

@@ -15,11 +15,11 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Float, Hyperparameter, Integer
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.benchmarks.spaces.hyperparameters import at_share, share_of
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
 from nasbench.methods.external.smac_forest import penalised
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from nasbench.base.errors import check_least
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate, Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import shares
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ from nasbench.benchmarks.spaces import (
     Ordinal,
 )
 from nasbench.benchmarks.spaces.flat import differ, uniquely_named
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.external.requirements import require
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:

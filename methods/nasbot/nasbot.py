@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError, check_choice, check_least
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Logged, Method
 from nasbench.methods.nasbot.families import USUAL, Weighing
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 from nasbench.methods.surrogates.acquisition import expected_improvement
 

@@ -17,10 +17,10 @@ from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
 from nasbench.benchmarks.spaces.cells.network import EqualEdges, Reduction
 from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
+from nasbench.methods.oneshot._mixing import LEAVING as _LEAVING
+from nasbench.methods.oneshot._mixing import POINTWISE as _POINTWISE
+from nasbench.methods.oneshot._mixing import Job, MixedEdges
 from nasbench.methods.oneshot.distributions import Probabilities, alive_of
-from nasbench.methods.oneshot.mixing import LEAVING as _LEAVING
-from nasbench.methods.oneshot.mixing import POINTWISE as _POINTWISE
-from nasbench.methods.oneshot.mixing import Job, MixedEdges
 
 
 class Supernet(nn.Module):

@@ -13,9 +13,9 @@ from nasbench.base.metrics import Metric
 from nasbench.benchmarks.contract import WHOLE
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.methods._learners import learner
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Method
-from nasbench.methods.learners import learner
 from nasbench.methods.problem import Observation, Problem, Proposal
 from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe.tpe import CTPE

@@ -16,9 +16,9 @@ from nasbench.base.exits import DONE, SOME_FAILED
 from nasbench.base.foreign import interrupts_noted
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
-from nasbench.cli.commands.data_dir import takes_data_dir
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Group
 from nasbench.cli.commands.messages import say_notices
-from nasbench.cli.commands.once import Group
 from nasbench.cli.engine.archives import open_archive, recompute
 from nasbench.results import Store, StoreError
 

@@ -24,9 +24,9 @@ from nasbench.base.streams import say
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed, NotTested
 from nasbench.cli.checks.methods import Trial, speed
-from nasbench.cli.commands import completion
-from nasbench.cli.commands.data_dir import takes_data_dir
-from nasbench.cli.commands.once import Command
+from nasbench.cli.commands import _completion
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 from nasbench.cli.engine.evaluations import explained
 from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.engine.failures import kind
@@ -42,7 +42,7 @@ _LONGEST_TRIAL = 600.0  # seconds of one promise of a method on a benchmark that
 @click.argument(
     "name",
     metavar="METHOD|BENCHMARK|EXECUTOR",
-    shell_complete=completion.anything,
+    shell_complete=_completion.anything,
 )
 @click.option("--bench", metavar="NAME", help="Benchmark to test a method on.  [default: one that it fits]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, when all promises have been tried.")

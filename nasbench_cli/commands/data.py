@@ -17,10 +17,10 @@ from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images import DATASETS, medmnist
 from nasbench.benchmarks.images.medmnist import DataFile
 from nasbench.benchmarks.sources import SOURCES, Source, fetch, take
-from nasbench.cli.commands.data_dir import makes_data_dir, takes_data_dir
-from nasbench.cli.commands.once import Group
+from nasbench.cli.commands._data_dir import makes_data_dir, takes_data_dir
+from nasbench.cli.commands._once import Group
+from nasbench.cli.commands._saving import keep
 from nasbench.cli.commands.progress import Progress
-from nasbench.cli.commands.saving import keep
 
 
 @click.group(cls=Group)

@@ -13,7 +13,7 @@ from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import read
-from nasbench.cli.commands.once import Command
+from nasbench.cli.commands._once import Command
 from nasbench.methods.nasbot.families import USUAL, Weighing, family_of
 from nasbench.methods.nasbot.otmann import Encoded, matching
 from nasbench.methods.nasbot.otmann import distance as otmann

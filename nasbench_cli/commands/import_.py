@@ -23,11 +23,11 @@ from nasbench.benchmarks.tabular import (
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.frames import stem_of
 from nasbench.benchmarks.tabular.guess import guess
-from nasbench.cli.commands.data_dir import makes_data_dir
-from nasbench.cli.commands.once import Group
-from nasbench.cli.commands.options import command_line
+from nasbench.cli.commands._data_dir import makes_data_dir
+from nasbench.cli.commands._once import Group
+from nasbench.cli.commands._options import command_line
+from nasbench.cli.commands._saving import save_columns, save_table
 from nasbench.cli.commands.progress import Progress
-from nasbench.cli.commands.saving import save_columns, save_table
 from nasbench.cli.outside import Asked, import_runs
 from nasbench.cli.outside.rows import SENSES, SHAPES
 

@@ -16,8 +16,8 @@ from nasbench.base.layout import filled, in_columns, prose, terminal_width
 from nasbench.base.options import option_defaults
 from nasbench.base.registry import NotHere, Registry
 from nasbench.base.streams import say
-from nasbench.cli.commands.data_dir import takes_data_dir
-from nasbench.cli.commands.once import Command
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 
 
 @click.command("list", cls=Command)

@@ -11,8 +11,8 @@ from nasbench.base.exits import DONE, SOME_FAILED
 from nasbench.base.foreign import interrupts_noted
 from nasbench.base.numbers import count, listed
 from nasbench.base.streams import say
+from nasbench.cli.commands._once import Command
 from nasbench.cli.commands.messages import say_notices
-from nasbench.cli.commands.once import Command
 from nasbench.results import Store
 
 

@@ -14,12 +14,12 @@ from nasbench.base.layout import span, table
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import abilities, open_benchmark
-from nasbench.cli.commands import completion
-from nasbench.cli.commands.data_dir import takes_data_dir
+from nasbench.cli.commands import _completion
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
+from nasbench.cli.commands._options import asked_suite, default_store, takes_force, takes_grid, takes_shard
 from nasbench.cli.commands.forewarnings import warn_of_small_budgets, warn_of_void_constraints
 from nasbench.cli.commands.messages import say_left_out, say_notices
-from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import asked_suite, default_store, takes_force, takes_grid, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedSetup, fitting
 from nasbench.cli.engine.suites import Shard, Suite
@@ -27,7 +27,7 @@ from nasbench.results import Store
 
 
 @click.command(cls=Command)
-@click.argument("suite", required=False, type=click.Path(path_type=Path), shell_complete=completion.suites)
+@click.argument("suite", required=False, type=click.Path(path_type=Path), shell_complete=_completion.suites)
 @takes_grid
 @click.option(
     "--store",

@@ -11,10 +11,10 @@ import click
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks.tabular.direction import Sense
-from nasbench.cli.commands.data_dir import takes_data_dir
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
+from nasbench.cli.commands._options import command_line
 from nasbench.cli.commands.messages import say_notices
-from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import command_line
 from nasbench.cli.engine.archives import embedded, opened_stores, with_own_baseline
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report

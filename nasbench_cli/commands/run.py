@@ -16,8 +16,17 @@ from nasbench.base.exits import DONE, SOME_FAILED
 from nasbench.base.layout import span
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
-from nasbench.cli.commands import completion
-from nasbench.cli.commands.data_dir import takes_data_dir
+from nasbench.cli.commands import _completion
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
+from nasbench.cli.commands._options import (
+    asked_suite,
+    command_line,
+    default_store,
+    takes_force,
+    takes_grid,
+    takes_shard,
+)
 from nasbench.cli.commands.forewarnings import (
     say_cautions,
     say_device,
@@ -26,8 +35,6 @@ from nasbench.cli.commands.forewarnings import (
     warn_of_void_constraints,
 )
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_left_out, say_notices
-from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import asked_suite, command_line, default_store, takes_force, takes_grid, takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.executors import Executor, chosen
@@ -46,7 +53,7 @@ _WORTH_SAYING = 30.0  # seconds
     "--suite",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    shell_complete=completion.suites,
+    shell_complete=_completion.suites,
     help="Take the grid from a TOML file, or suites/FILE.toml; --bench and --seeds choose a part of it, "
     "--method replaces its methods.",
 )
@@ -62,7 +69,7 @@ _WORTH_SAYING = 30.0  # seconds
 @click.option(
     "--executor",
     metavar="NAME[:OPTION=VALUE,…]",
-    shell_complete=completion.executors,
+    shell_complete=_completion.executors,
     help="Where runs are computed (`nasbench list executors`).  [default: serial; processes with --jobs above 1]",
 )
 @click.option("--sealed", is_flag=True, help="Also run on sealed search spaces, on which no default may be chosen.")

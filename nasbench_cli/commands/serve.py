@@ -11,13 +11,13 @@ import click
 from nasbench.base.exits import DONE, SOME_FAILED
 from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands import completion
-from nasbench.cli.commands.data_dir import takes_data_dir
-from nasbench.cli.commands.once import Command
+from nasbench.cli.commands import _completion
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 
 
 @click.command(cls=Command)
-@click.argument("bench", metavar="BENCHMARK", shell_complete=completion.anything)
+@click.argument("bench", metavar="BENCHMARK", shell_complete=_completion.anything)
 @click.option("--constrain", multiple=True, metavar="CONSTRAINT", help="A constraint; repeated ones hold together.")
 @click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Record the evaluations as a run here.")
 @click.option("--name", metavar="NAME", help="With --store: what reports call the program.")

@@ -25,9 +25,9 @@ from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.spaces import AsFlat
 from nasbench.benchmarks.spaces.flat import Named
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.cli.commands import completion
-from nasbench.cli.commands.data_dir import takes_data_dir
-from nasbench.cli.commands.once import Command
+from nasbench.cli.commands import _completion
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.engine.suite_files import suite_files
@@ -39,7 +39,7 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @click.command(cls=Command)
-@click.argument("name", shell_complete=completion.anything)
+@click.argument("name", shell_complete=_completion.anything)
 @click.option("--target", metavar="COLUMN", help="Column to predict, for benchmarks mlp:FILE.csv.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @takes_data_dir

@@ -10,9 +10,9 @@ import click
 
 from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError, label, parse_constraints
-from nasbench.cli.commands.data_dir import takes_data_dir
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 from nasbench.cli.commands.messages import say_notices
-from nasbench.cli.commands.once import Command
 from nasbench.cli.engine.suites import method_label
 from nasbench.results import Store
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from nasbench.cli.commands.data_dir import takes_data_dir
-from nasbench.cli.commands.once import Command
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 from nasbench.cli.speed import tables
 
 

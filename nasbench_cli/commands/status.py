@@ -16,9 +16,9 @@ from nasbench.base.layout import span, table
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands.data_dir import takes_data_dir
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
-from nasbench.cli.commands.once import Command
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.sources import current_sources
 from nasbench.cli.engine.under_way import described

@@ -15,9 +15,9 @@ from nasbench.base.foreign import interrupts_noted
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands.data_dir import takes_data_dir
-from nasbench.cli.commands.once import Command
-from nasbench.cli.commands.options import takes_shard
+from nasbench.cli.commands._data_dir import takes_data_dir
+from nasbench.cli.commands._once import Command
+from nasbench.cli.commands._options import takes_shard
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.tabulate import Drawn, Evaluated, Event, Incomplete, TabulationBegun, Written

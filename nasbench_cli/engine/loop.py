@@ -20,8 +20,8 @@ from nasbench.base.metrics import Values
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.calls import MethodFailed, built, failed, logged
-from nasbench.cli.engine.clock import Clock
+from nasbench.cli.engine._calls import MethodFailed, built, failed, logged
+from nasbench.cli.engine._clock import Clock
 from nasbench.cli.engine.columns import Done, columns_of, with_end
 from nasbench.cli.engine.evaluations import refusals, refused, refusing, row_of, with_objectives
 from nasbench.cli.engine.hidden_repetition import HiddenRepetition, hides_one

@@ -41,10 +41,10 @@ from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.imported import NAME
 from nasbench.benchmarks.tabular.specification import PLACE, metric_of, objective_of
 from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
+from nasbench.cli.engine._table_journal import TableJournal, TableRecord, entries_in
 from nasbench.cli.engine.evaluations import attempt
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
-from nasbench.cli.engine.table_journal import TableJournal, TableRecord, entries_in
 from nasbench.results.store import disk
 
 _MOST = 100_000  # configurations of a table without --sample

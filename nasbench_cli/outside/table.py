@@ -11,9 +11,9 @@ import pandas as pd
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
+from nasbench.cli.outside._unused import check_named, check_unused, plain
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
-from nasbench.cli.outside.unused import check_named, check_unused, plain
 
 _NAMES = {
     "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",

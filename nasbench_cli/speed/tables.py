@@ -38,7 +38,7 @@ from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.work import Work
-from nasbench.cli.speed import levels
+from nasbench.cli.speed import _levels
 from nasbench.cli.speed import training as training_speed
 from nasbench.cli.speed.sizes import USUAL, Sizes
 from nasbench.methods import MethodSpec, Observation, Problem
@@ -59,7 +59,7 @@ Array: TypeAlias = NDArray[np.float64]
 def main(sizes: Sizes = USUAL) -> None:
     """Prints how fast we are, part by part; what cannot be measured here says why."""
     run_speed(sizes)
-    levels.main(sizes)
+    _levels.main(sizes)
     suggestion_speed(sizes)
     language_speed(sizes)
     distance_speed(sizes)

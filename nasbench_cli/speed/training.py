@@ -49,7 +49,7 @@ def main(sizes: Sizes) -> None:
 
 
 def _searches(benchmark: ImageBenchmark, where: str, sizes: Sizes) -> None:
-    from nasbench.cli.speed import search as search_speed
+    from nasbench.cli.speed import _search as search_speed
 
     assert isinstance(benchmark.space, AsSupernet)  # it is opened with the space of cells
     space = benchmark.space.as_supernet()
@@ -101,7 +101,7 @@ def _bare(benchmark: ImageBenchmark, configuration: Configuration, epochs: int, 
         passes: looks at the validation images after each epoch, and at these and the test images at the end.
     """
     from nasbench.benchmarks.training import training
-    from nasbench.cli.speed.bare import Bare
+    from nasbench.cli.speed._bare import Bare
 
     data, size = benchmark.resident(), benchmark.batch
     network = training.channels_last(benchmark.networks.network(configuration)).to(data.device)

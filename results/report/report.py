@@ -101,7 +101,7 @@ def write(
         title, found = f"{title} (partial)", replace(found, headline=f"(partial) {found.headline}")
     folders = [(request.out, _contents(request, subject, found, parts, title))]
     if request.paper is not None:
-        from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
+        from nasbench.results.report._paper import contents as for_a_paper  # with matplotlib, which is heavy
 
         folders.append((request.paper, for_a_paper(subject, found, request.figure_width, request.command)))
     if request.ioh is not None:

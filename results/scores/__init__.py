@@ -7,9 +7,9 @@ import numpy as np
 from nasbench.base.errors import StoreError
 from nasbench.base.foreign import errors_named
 from nasbench.base.registry import entry_names, entry_point
+from nasbench.results.scores._mean import MeanScore
 from nasbench.results.scores.average import Average
 from nasbench.results.scores.hidden import HiddenScore
-from nasbench.results.scores.mean import MeanScore
 from nasbench.results.scores.observed import Observed
 from nasbench.results.scores.score import Array, Incumbents, Score
 from nasbench.results.scores.share import Share

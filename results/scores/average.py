@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.results.scores.mean import MeanScore
+from nasbench.results.scores._mean import MeanScore
 from nasbench.results.scores.score import Array, Incumbents
 
 

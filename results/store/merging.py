@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nasbench.base.errors import StoreError
-from nasbench.results.store.contents import digests
+from nasbench.results.store._contents import digests
 from nasbench.results.store.folder import is_store
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.store import Store

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
+from nasbench.results.store._contents import hash_of
 from nasbench.results.store.archive import (
     BITS,
     FACTS,
@@ -30,7 +31,6 @@ from nasbench.results.store.archive import (
     check_versions,
     has_control_characters,
 )
-from nasbench.results.store.contents import hash_of
 from nasbench.results.store.fragment import Fragment, Torn, record
 from nasbench.results.store.status import shards, status
 from nasbench.results.store.store import Store

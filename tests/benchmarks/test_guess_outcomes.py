@@ -173,7 +173,7 @@ def test_fractions_under_a_name_for_labels_are_asked_about(tmp_path: Path, name:
 def test_a_large_table_is_not_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = GRID | {"n_leaves": [3 + (7 * i * i) % 23 for i in range(40)], "val_acc": ACCURACIES}
     assert "follows from" in guessed(tmp_path, columns)
-    monkeypatch.setattr("nasbench.benchmarks.tabular.trainings._MOST_COMPARED", 40 * 4**2 - 1)
+    monkeypatch.setattr("nasbench.benchmarks.tabular._trainings._MOST_COMPARED", 40 * 4**2 - 1)
     assert "follows from" not in guessed(tmp_path, columns)
 
 

@@ -1,6 +1,7 @@
 """The search-space language of DeepArchitect (Negrinho and Gordon, 2017; Negrinho et al., 2019)."""
 
 from nasbench.benchmarks.spaces.language import layers
+from nasbench.benchmarks.spaces.language._steps import Choices
 from nasbench.benchmarks.spaces.language.choices import forbid, subset
 from nasbench.benchmarks.spaces.language.combinators import (
     lstm_cell,
@@ -17,7 +18,6 @@ from nasbench.benchmarks.spaces.language.combinators import (
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import Basic, D, Part, constant, integer, ordinal, real
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.language.steps import Choices
 
 __all__ = [
     "Basic",

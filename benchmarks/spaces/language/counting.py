@@ -8,6 +8,7 @@ from math import prod
 from random import Random
 from typing import TypeAlias
 
+from nasbench.benchmarks.spaces.language._steps import Step, Steps, is_forbidden
 from nasbench.benchmarks.spaces.language.graph import (
     AnyHyperparameter,
     Clause,
@@ -18,7 +19,6 @@ from nasbench.benchmarks.spaces.language.graph import (
     Substitution,
     Value,
 )
-from nasbench.benchmarks.spaces.language.steps import Step, Steps, is_forbidden
 from nasbench.benchmarks.spaces.language.traversal import ordered_modules
 
 _MOST_EXPANSIONS = 30_000

@@ -9,17 +9,17 @@ from functools import cached_property
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError, check_choice
+from nasbench.benchmarks.spaces._sequence import Walk
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
 from nasbench.benchmarks.spaces.flat import Condition, Flat
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, belongs, binned, draw, has_many, values_text
-from nasbench.benchmarks.spaces.language.architecture import Architecture
+from nasbench.benchmarks.spaces.language._architecture import Architecture
+from nasbench.benchmarks.spaces.language._flat import FlatProgram
+from nasbench.benchmarks.spaces.language._hidden import Hidden
+from nasbench.benchmarks.spaces.language._steps import Choices, ProgramWalk, Step, completed, is_forbidden
 from nasbench.benchmarks.spaces.language.counting import Unfolded
-from nasbench.benchmarks.spaces.language.flat import FlatProgram
 from nasbench.benchmarks.spaces.language.graph import Independent, Part, ProgramError, Value, build
-from nasbench.benchmarks.spaces.language.hidden import Hidden
-from nasbench.benchmarks.spaces.language.steps import Choices, ProgramWalk, Step, completed, is_forbidden
-from nasbench.benchmarks.spaces.sequence import Walk
 
 _MOST_KEPT = 15_000  # expansions and steps, about 150 MB; then the program is run again
 _MOST_CHOICES = 10_000  # in one architecture

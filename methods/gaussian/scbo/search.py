@@ -16,11 +16,11 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bound
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.hyperparameters import has_many
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs
 from nasbench.methods.contract import METHODS, Method
 from nasbench.methods.gaussian.scbo.trust_region import TrustRegion, candidates, proportions
 from nasbench.methods.mixed import Mixed, Rows
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:

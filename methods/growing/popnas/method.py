@@ -15,13 +15,13 @@ from numpy.random import Generator
 from nasbench.base.errors import check_choice, check_range
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Logged, Method
 from nasbench.methods.growing.popnas.forecast import Predictions, ProblemColumns, forecast
 from nasbench.methods.growing.popnas.fronts import exploration_front, pareto_front, underused
 from nasbench.methods.growing.popnas.growth import Member, growth_of
 from nasbench.methods.growing.popnas.rounds import Round
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 _PARETO = {"none": 1, "time": 2, "time+size": 3}

@@ -18,9 +18,9 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedRows, ListedSpace
+from nasbench.methods._pending import Pending
 from nasbench.methods.about import About, Needs, Options
 from nasbench.methods.contract import METHODS, Logged, Method
-from nasbench.methods.pending import Pending
 from nasbench.methods.problem import Observation, Problem
 
 if TYPE_CHECKING:

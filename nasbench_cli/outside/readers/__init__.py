@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nasbench.base.errors import UsageError
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside.readers._reader import READERS, Reader
 
 __all__ = ["READERS", "Reader", "reader_of"]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
 from nasbench.benchmarks.tabular.frames import column_names, read_columns
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, text_of, values_of
 

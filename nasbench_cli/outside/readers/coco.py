@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nasbench.base.errors import UsageError
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._steps import LoggedRun, blocks, columns, frame_of
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
-from nasbench.cli.outside.steps import LoggedRun, blocks, columns, frame_of
 from nasbench.cli.outside.texts import beginning, check_asked, files_below, member, near, text_of
 
 _FACTS = {"function": r"funcId = *(\d+)", "dimension": r"DIM = *(\d+)", "method": r"algId = *'+(.*?)'+ *(?:,|$)"}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nasbench.base.errors import UsageError
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._steps import Array, LoggedRun, blocks, columns, frame_of
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows, Shape
-from nasbench.cli.outside.steps import Array, LoggedRun, blocks, columns, frame_of
 from nasbench.cli.outside.texts import beginning, check_asked, files_below, member, near, object_of
 
 _OURS = "nasbench, "

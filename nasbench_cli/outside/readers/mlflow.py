@@ -12,10 +12,10 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._tracked import Tracked, metric_of, rows_of
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import beginning, frame_of, header_of, member, text_of
-from nasbench.cli.outside.tracked import Tracked, metric_of, rows_of
 
 _META = "meta.yaml"
 _STATUSES = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}

@@ -13,8 +13,8 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular.direction import Sense
-from nasbench.cli.outside.names import PLAIN, check_sense, marks_of, named_so
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._names import PLAIN, check_sense, marks_of, named_so
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import MARKS, Asked, Rows
 from nasbench.cli.outside.texts import beginning
 

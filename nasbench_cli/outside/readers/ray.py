@@ -8,10 +8,10 @@ from typing import Any
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._tracked import Tracked, metric_of, rows_of
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import beginning, frame_of, object_of, objects_of
-from nasbench.cli.outside.tracked import Tracked, metric_of, rows_of
 
 _RESULTS, _PROGRESS, _PARAMS = "result.json", "progress.csv", "params.json"
 _ERRORS = ("error.txt", "error.pkl")

@@ -9,8 +9,8 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import listed
-from nasbench.cli.outside.names import PLAIN, check_sense, marks_of, named_so
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._names import PLAIN, check_sense, marks_of, named_so
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import frame_of, header_of, numbers_of
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count
-from nasbench.cli.outside.names import check_sense, marks_of, named_so
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._names import check_sense, marks_of, named_so
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import beginning, object_of
 

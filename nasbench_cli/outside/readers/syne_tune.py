@@ -16,7 +16,7 @@ from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed
 from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.benchmarks.tabular.frames import LINE_END, MOST_CELLS, line_ends
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, object_of, text_of
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular.frames import MOST_BYTES, check_separator, column_names, read_columns, stem_of
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.table import read
 from nasbench.cli.outside.texts import objects_of

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from nasbench.base.errors import UsageError
-from nasbench.cli.outside.readers.reader import READERS, Reader
+from nasbench.cli.outside._tracked import Tracked, metric_of, rows_of
+from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import frame_of, header_of
-from nasbench.cli.outside.tracked import Tracked, metric_of, rows_of
 
 _OWN = {"Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "ID", "Group", "Job Type", "Updated"}
 _OWN |= {"End Time", "Host", "Hostname", "GPU Type", "GPU Count", "Commit", "GitHub", "Registry"}

@@ -11,13 +11,13 @@ import click
 from click.core import ParameterSource
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands import completion
-from nasbench.cli.commands.data_dir import Command
+from nasbench.cli.commands import _completion
+from nasbench.cli.commands._data_dir import Command
 from nasbench.cli.engine.keys import KEYS, Key, asked_grid
 from nasbench.cli.engine.suite_files import lasting
 from nasbench.cli.engine.suites import Suite, load_suite, with_target
 
-_COMPLETIONS = {"methods": completion.methods, "benchmarks": completion.benchmarks}
+_COMPLETIONS = {"methods": _completion.methods, "benchmarks": _completion.benchmarks}
 _TYPES: dict[tuple[type, ...], type] = {(str,): str, (int, str): str, (int,): int, (int, float): float, (bool,): bool}
 _TARGET = "target"
 _WITH_SUITES = ("--method", "--bench", "--seeds")

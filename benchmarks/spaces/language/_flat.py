@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate
 from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.language._steps import Choices, Steps
 from nasbench.benchmarks.spaces.language.counting import Unfolded
 from nasbench.benchmarks.spaces.language.graph import Independent, Scope, Value
-from nasbench.benchmarks.spaces.language.steps import Choices, Steps
 
 
 class FlatProgram:

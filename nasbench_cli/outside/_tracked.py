@@ -9,7 +9,7 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import listed
-from nasbench.cli.outside.names import PLAIN, marks_of, named_so
+from nasbench.cli.outside._names import PLAIN, marks_of, named_so
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.table import read
 

@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, has_many
-from nasbench.benchmarks.spaces.language.steps import Graphed
+from nasbench.benchmarks.spaces.language._steps import Graphed
 
 _SAMPLES = 32  # random architectures
 _PROBES = 6  # architectures in which one hyper-parameter is varied

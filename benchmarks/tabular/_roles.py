@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from nasbench.benchmarks.tabular._trainings import changes, counts_epochs, following, follows
 from nasbench.benchmarks.tabular.column import FEW, Column
 from nasbench.benchmarks.tabular.direction import is_score, matches
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, may_count_epochs, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
-from nasbench.benchmarks.tabular.trainings import changes, counts_epochs, following, follows
 
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
