@@ -13,7 +13,7 @@ from nasbench.benchmarks import Benchmark, Evaluation, Metric
 from nasbench.benchmarks.abilities import KnowsMeans
 from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.evaluations import row_of
+from nasbench.cli.engine.evaluations import measured, row_of
 from nasbench.cli.engine.hidden_repetition import UNKNOWN, HiddenRepetition
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.workers import PendingEvaluation
@@ -124,12 +124,11 @@ def _texts(benchmark: Benchmark, configurations: Sequence[Configuration]) -> Arr
 def _means(benchmark: Benchmark, configurations: Sequence[Configuration], bounds: Bounds) -> tuple[Array, Array]:
     """The means over the table's repetitions, shape (rows, metrics), and whether they are feasible; NaN and None where
     no table has them."""
-    means = np.full((len(configurations), len(benchmark.metrics)), math.nan)
+    shape = len(configurations), len(benchmark.metrics)
     if not isinstance(benchmark, KnowsMeans):
-        return means, np.full(len(configurations), None)
-    known = {c: benchmark.mean_metrics(c) for c in dict.fromkeys(configurations)}
-    for i, configuration in enumerate(configurations):
-        means[i] = [known[configuration][name] for name in benchmark.places]
+        return np.full(shape, math.nan), np.full(len(configurations), None)
+    known = {c: measured(benchmark, benchmark.mean_metrics(c)).row for c in dict.fromkeys(configurations)}
+    means = np.array([known[c] for c in configurations], float).reshape(shape)
     return means, (np.isfinite(means[:, 0]) & bounds.satisfied(means, benchmark.places)).astype(object)
 
 
