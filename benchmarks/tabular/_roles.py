@@ -171,8 +171,7 @@ def _with_fractions(column: Column) -> Column:
     """A column whose name is that of labels, in doubt where its values are fractions, as a `c_index` has."""
     if column.meaning != "identity" or not column.is_number or not column.distinct:
         return column
-    known = column.numbers[np.isfinite(column.numbers)]
-    return replace(column, meaning=None, doubt=_FRACTIONS) if (known != np.floor(known)).any() else column
+    return replace(column, meaning=None, doubt=_FRACTIONS) if column.has_fractions else column
 
 
 def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) -> bool:

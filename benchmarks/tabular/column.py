@@ -16,6 +16,7 @@ from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import (
     Meaning,
     is_spread_of_another,
+    is_surely_chosen,
     may_number_repetitions,
     meaning_of,
     names_a_measure,
@@ -72,6 +73,12 @@ class Column:
         return int(self.values.isna().sum())
 
     @property
+    def has_fractions(self) -> bool:
+        """Whether its numbers are not all whole."""
+        known = self.numbers[np.isfinite(self.numbers)]
+        return bool((known != np.floor(known)).any())
+
+    @property
     def epoch(self) -> int:
         """The last epoch, or the epoch in the name; 0 if there is neither."""
         parsed = numbered(self.name)
@@ -115,14 +122,17 @@ def numbered(name: str) -> tuple[str, int] | None:
 
 
 def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
-    """A column; of numbers that most rows share with no other, a name that says a choice and a measure says nothing."""
+    """A column; of numbers of which most rows have one of their own, a name that says two things says nothing."""
     column = Column(name, frame[name], _meaning(export, name, frame), _sense(export, name, frame))
     if export.is_choice(name) and may_number_repetitions(name):
         return replace(column, doubt="or does it number repetitions?")
-    is_plain = column.meaning != "choice" or export.is_choice(name) or not names_a_measure(name)
-    if is_plain or column.has_few or not column.is_number:
+    if column.meaning != "choice" or export.is_choice(name) or column.has_few or not column.is_number:
         return column
-    return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
+    if names_a_measure(name):
+        return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
+    if column.has_fractions and not is_surely_chosen(name):
+        return replace(column, meaning=None, doubt="most rows have a value of their own: or is it a measurement?")
+    return column
 
 
 def _sense(export: Export, name: str, frame: pd.DataFrame) -> Sense | None:

@@ -13,6 +13,11 @@ _PREFIX = re.compile(
     r"(?:params?|parameters?|hp(?!_metric$)|hparams|hparam(?!/)|hyper_?param(?:eter)?s?)[_./]|config[./]", re.IGNORECASE
 )
 """What stands before the names of hyper-parameters in the files of several tools."""
+_TUNED: tuple[tuple[str, Meaning], ...] = (
+    (r"(.*[./])?tuner/epochs", "epoch"),
+    (r"(.*[./])?tuner/(initial_epoch|bracket|round|trial_id)", "record"),
+)
+"""What Keras-Tuner's Hyperband writes among the hyper-parameters."""
 _MEASURED = re.compile("hparam/.+|hp_metric")
 """Names that PyTorch and Lightning give to measurements beside hyper-parameters."""
 _AMOUNT = re.compile("counts?|numbers?|num|total|sizes?|m|mb|k|kb|b|mil|millions?|bytes|trainable", re.IGNORECASE)
@@ -72,7 +77,8 @@ TOOLS = (
             ("mean_(test|train)_.+", "score"),
             ("std_.+", "spread"),
             ("rank_.+", "rank"),
-            (r"split\d+_.+|params|iter|n_resources", "record"),
+            ("n_resources", "epoch"),
+            (r"split\d+_.+|params|iter", "record"),
         ),
         objective="mean_test_.+",
         rising="mean_(test|train)_.+",
@@ -140,6 +146,18 @@ TOOLS = (
         is_prefixed=False,
     ),
     Export(
+        "Keras-Tuner",  # Trial.get_state of its trials, flattened
+        ("trial_id", r"hyperparameters[./]values[./].+", "score"),
+        (
+            *_TUNED,
+            (r"hyperparameters[./]values[./].+", "choice"),
+            ("score", "score"),
+            ("status", "outcome"),
+            (r"trial_id|best_step|message|hyperparameters[./]space|metrics[./].+", "record"),
+        ),
+        objective="score",
+    ),
+    Export(
         "Ax",  # get_trials_data_frame, Client.summarize
         ("trial_index", "arm_name", "trial_status"),
         (
@@ -192,17 +210,18 @@ def export_of(header: Sequence[str]) -> Export:
 
 def _plain(header: Sequence[str]) -> Export:
     """The meanings in a header that no known tool has written."""
+    tuned = any(re.fullmatch(pattern, name) for name in header for pattern, _ in _TUNED)
     prefixed = [name for name in header if _PREFIX.match(name)]
     sized = [name for name in prefixed if _AMOUNT.fullmatch(re.split(r"[\W_]+", _PREFIX.sub("", name, count=1))[0])]
     chosen = prefixed if len(sized) < len(prefixed) else []
-    meanings: list[tuple[str, Meaning]] = [(re.escape(name), "choice") for name in chosen]
+    meanings: list[tuple[str, Meaning]] = [*_TUNED, *((re.escape(name), "choice") for name in chosen)]
     meanings += [(re.escape(name), "size") for name in sized if name not in chosen]
     meanings += [
         (re.escape(name), "score") for name in header if _MEASURED.fullmatch(name) and meaning_of(name) is None
     ]
     if "cost" in header and _lacks_a_score(header):
         meanings.append(("cost", "score"))
-    return Export("", (), tuple(meanings), "", len(chosen) > 1)
+    return Export("Keras-Tuner" if tuned else "", (), tuple(meanings), "", len(chosen) > 1)
 
 
 def _lacks_a_score(header: Sequence[str]) -> bool:

@@ -88,7 +88,8 @@ def _refuse_size(data: Path, size: int, rows: int = 0, most: int = 0) -> None:
         )
 
 
-def _refuse_cells(data: Path, rows: int, columns: int) -> None:
+def refuse_cells(data: Path, rows: int, columns: int) -> None:
+    """Raises UsageError for more values than a table may have."""
     if rows * columns > MOST_CELLS:
         raise UsageError(
             f"{data} has {rows:,} rows of {columns:,} columns, more than {MOST_CELLS:,} values, which is the limit: "
@@ -200,7 +201,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
             raise UsageError(f"column {column.name} of {data} is not UTF-8 text: {_CONVERT}")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
-    _refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
+    refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
     for place, column in enumerate(table.schema):
         if pa.types.is_null(column.type):  # pandas would hold a Python object for each row
             table = table.set_column(place, column.name, pa.nulls(table.num_rows, pa.float32()))
@@ -226,7 +227,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     if nested := [name for name, kind in kinds.items() if pa.types.is_nested(kind)]:
         raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, no numbers or texts: leave it out")
     _refuse_size(data, 8 * rows * len(kinds))
-    _refuse_cells(data, rows, len(kinds))
+    refuse_cells(data, rows, len(kinds))
     size, tables, whole = 0, list[pa.Table](), list[pa.Table]()
     with pq.ParquetFile(data) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):

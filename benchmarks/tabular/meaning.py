@@ -7,7 +7,7 @@ from collections.abc import Container
 from typing import Literal, TypeAlias
 
 from nasbench.base.metrics import sounds_like_test
-from nasbench.benchmarks.tabular.direction import counted, is_rate, is_score, matches
+from nasbench.benchmarks.tabular.direction import counted, is_rate, is_score, matches, words_of
 
 Meaning: TypeAlias = Literal[
     "choice", "record", "identity", "outcome", "spread", "rank", "repetition", "epoch", "size", "seconds", "resource",
@@ -45,6 +45,17 @@ _COEFFICIENTS = re.compile("dice|jaccard|overlap|corr|correlation|pearson|spearm
 """Words before `coef` that say what is measured: `val_dice_coef`."""
 _NORMS = re.compile(r"(?:.*[\W_])?grad(?:ient)?s?_?norm", re.IGNORECASE)
 """Names of what a training is observed by, unless they say a limit: `grad_norm`, and not `max_grad_norm`."""
+_CHOSEN = re.compile(
+    "initial|base|start|end|final|adam[wx]?|sgd|rmsprop|ada\\w+|nesterov|max|maximum|min|minimum|log\\d*|rate|ratio|prob(ability)?|p|pct|percent|noise|smooth(ing)?"
+    "|label|mixup|cutmix|cutout|erasing|drop|path|attention|attn|fc|conv|dense|input|output|feature|node|entropy|value|vf"
+    "|policy|actor|critic|discount|gae|target|exploration|epsilon|temperature|temp|kl|contrast|brightness|rotation|shift"
+    "|crop|flip|jitter|bagging|col|row|l1|l2|reg|ridge|lasso|elastic|shrinkage|loss|grad(ient)?|warm|restart|cycle|step"
+    "|x|y|z|[a-z]?\\d+|\\d+[a-z]?"
+)
+"""Words beside those of `_WORDS` and `_KNOBS` in names that are surely of something chosen: of `base_learning_rate`."""
+_UNITS = re.compile(
+    "[kmg]i?b|bytes|ms|s|secs?|seconds?|mins?|minutes|hours?|h|[kmgt]?(?:flops?|macs?|params?)|joules?|w|watts?"
+)
 _SEEDS = re.compile("(?:random)?seeds?")
 _SHARES = re.compile("size|ratio|share|portion|fold|folds")
 """Last words that say so after the name of a split: of `test_size`."""
@@ -110,6 +121,21 @@ def meaning_of(name: str) -> Meaning | None:
     decides = (*MEASURED, "identity") if by_words == "choice" else MEASURED
     meaning = by_last if by_words in ("choice", *MEASURED) and by_last in decides else by_words
     return "resource" if meaning == "seconds" and _MONEY.search(name) else meaning
+
+
+def is_surely_chosen(name: str) -> bool:
+    """Whether all words of a name are of what a person chooses, and none is a unit: `weight_decay`, not `cell_ms`."""
+    known = (_WORDS["choice"], _KNOBS, _CHOSEN)
+    words = words_of(name)
+    if not words or _UNITS.fullmatch(words[-1][0]):
+        return False
+    if _SHARES.fullmatch(words[-1][0]) and split_of(name):
+        return True
+    return all(
+        any(kind.fullmatch(whole) for kind in known)
+        or all(any(kind.fullmatch(piece) for kind in known) for piece in pieces)
+        for whole, *pieces in words
+    )
 
 
 def is_label(name: str) -> bool:

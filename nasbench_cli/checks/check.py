@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,21 @@ def global_state() -> dict[str, str]:
     if "torch" in sys.modules:
         states["torch"] = sys.modules["torch"].get_rng_state().numpy().tobytes().hex()
     return states
+
+
+def shared_state(item: type) -> dict[str, str]:
+    """What all objects of a class share and may change, as text to compare: containers in its bodies and modules."""
+    bodies = [base for base in item.__mro__ if base is not object]
+    places: list[tuple[str, Mapping[str, object]]] = [(base.__qualname__, vars(base)) for base in bodies]
+    places += [
+        (base.__module__, vars(sys.modules[base.__module__])) for base in bodies if base.__module__ in sys.modules
+    ]
+    return {
+        f"{name} of {place}": repr(value)
+        for place, members in places
+        for name, value in members.items()
+        if isinstance(value, list | dict | set | bytearray | deque | np.ndarray) and not name.startswith("__")
+    }
 
 
 def changes(before: dict[str, str]) -> list[str]:

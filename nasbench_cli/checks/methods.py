@@ -30,6 +30,7 @@ from nasbench.cli.checks.check import (
     require,
     require_untouched,
     scrambled,
+    shared_state,
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
@@ -40,6 +41,7 @@ _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("sk-boosting-digits", "digits@9")
 _EVALUATIONS, _LIVE_EVALUATIONS, _PARTS = 24, 4, 60  # the last: of trainings in parts, some of which reach the end
 _PROBLEM_EVALUATIONS = 30
+_LONG_SEARCH = 200  # evaluations, as many as a run has by default
 _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
 
 
@@ -205,12 +207,17 @@ def _of_repeatable(check: Callable[[Trial], str | None]) -> Callable[[Trial], st
 @_of_repeatable
 def _same_seed_same_proposals(trial: Trial) -> None:
     """Requires equal searches; the second one must leave global random state alone (the first may load libraries)."""
-    first = trial.usual.asked
+    first, method = trial.usual.asked, trial.spec.method
     scrambled()
-    state = global_state()
+    state, shared = global_state(), shared_state(method)
     second = _searched(trial, trial.method())
     _require_equal(trial, first, second, "the same generator and the same tells")
     require_untouched(changes(state))
+    after = shared_state(method)
+    kept = sorted(name for name in after if after[name] != shared.get(name))
+    if kept and not trial.benchmark.live:  # what searches share may show late
+        one, other = (_searched(trial, trial.method(), count=_LONG_SEARCH) for _ in range(2))
+        _require_equal(trial, one, other, f"the same generator and the same tells (all searches share {kept[0]})")
 
 
 @_of_repeatable

@@ -15,6 +15,8 @@ from nasbench.cli.outside._unused import check_named, check_unused, plain
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
 
+_LISTED = 20
+"""Largest number of columns that a note names."""
 _NAMES = {
     "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",
     "benchmark": "bench(?:mark)?s?|tasks?|problems?|instances?|functions?(?:_?name)?|data_?sets?|scenarios?"
@@ -82,8 +84,13 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         left = check_unused(
             frame, [*roles.values(), value], setting, frame[roles["seed"]] if "seed" in roles else alone
         )
-        notes += [f"not read: {listed(left)}"] * bool(left)
+        notes += [f"not read: {listed(_first(left))}"] * bool(left)
     return Rows(rows, value, shape, asked.sense if is_ours else _sense(value), "", "; ".join(notes))
+
+
+def _first(columns: list[str]) -> list[str]:
+    """Names to list: the first of many, and how many others there are."""
+    return columns if len(columns) <= _LISTED else [*columns[:_LISTED], f"{len(columns) - _LISTED:,} more"]
 
 
 def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import listed
 from nasbench.base.textfile import content_of, integer, parse_json
-from nasbench.benchmarks.tabular.frames import column_names, read_columns
+from nasbench.benchmarks.tabular.frames import column_names, read_columns, refuse_cells
 from nasbench.cli.outside.rows import Asked, Shape
 
 _MOST_BYTES = 1 << 28
@@ -120,18 +120,20 @@ def numbers_of(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def objects_of(path: Path, text: str | None = None) -> list[dict[str, Any]]:
-    """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else.
-
-    Args:
-        text: what the file holds; it is read by default.
-    """
+def objects_of(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else."""
     objects = []
-    for number, value in _numbered(path, text_of(path) if text is None else text):
+    for number, value in _numbered(path, text_of(path)):
         if not isinstance(value, dict):
             raise UsageError(f"line {number} of {path} is no object of JSON")
         objects.append(value)
     return objects
+
+
+def frame_of_objects(path: Path, objects: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """A row for each object of a file, and a column for each name in any. Raises UsageError for too many values."""
+    refuse_cells(path, len(objects), len({name for each in objects for name in each}))
+    return pd.DataFrame(objects)
 
 
 def header_of(path: Path) -> list[str]:

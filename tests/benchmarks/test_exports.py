@@ -277,3 +277,25 @@ def test_what_smac_writes_now_is_guessed(tmp_path: Path) -> None:
     first, hyperparameters, facts = guessed(pd.DataFrame(rows), tmp_path)
     assert (hyperparameters, facts["cost"]) == ({"lr", "depth"}, "time")
     assert (first["column"], first.get("direction", "minimise")) == ("cost", "minimise")
+
+
+def test_what_keras_tuner_notes_among_hyper_parameters_is_no_choice(tmp_path: Path) -> None:
+    """Names as `pandas.json_normalize` makes of `Trial.get_state()` (keras_tuner/engine/trial.py), and plainer ones."""
+    noted = {"tuner/epochs": [2, 2, 4, 4], "tuner/initial_epoch": [0, 0, 2, 2], "tuner/bracket": 1, "tuner/round": 0}
+    state = {"trial_id": ["00", "01", "02", "03"], "score": [0.5, 0.6, 0.7, 0.8], "status": "COMPLETED"}
+    state |= {"best_step": [1, 0, 3, 2], "hyperparameters.space": "[]", "metrics.metrics.loss.direction": "min"}
+    for prefix in ("hyperparameters.values.", "hp/"):
+        chosen = {f"{prefix}{name}": values for name, values in ({"units": [8, 16, 32, 64]} | noted).items()}
+        columns = (state if prefix != "hp/" else {"trial_id": state["trial_id"]}) | chosen | {"val_acc": state["score"]}
+        _, hyperparameters, _ = guessed(pd.DataFrame(columns), tmp_path)
+        assert hyperparameters == {f"{prefix}units"}
+        text = guess(tmp_path / "export.csv").text
+        assert f"# ? {prefix}tuner/epochs: says how long" in text
+        assert f"{prefix}tuner/bracket: a note of Keras-Tuner" in text
+
+
+def test_samples_of_successive_halving_are_asked_about(tmp_path: Path) -> None:
+    frame = rows_of(SKLEARN).assign(n_resources=[20] * 9 + [60] * 3, iter=[0] * 9 + [1] * 3)
+    guessed(frame, tmp_path)
+    asked = "# ? n_resources: says how long each configuration was trained; not all alike: are these scores comparable?"
+    assert asked in guess(tmp_path / "export.csv").text

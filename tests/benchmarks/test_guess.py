@@ -429,3 +429,14 @@ def test_json_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(UsageError, match="is JSON: a table is CSV or Parquet"):
         guess(tmp_path / "t.csv")
+
+
+def test_fractions_of_their_own_are_doubted_where_a_word_of_the_name_may_be_measured(guessed: Guessed) -> None:
+    rows = "".join(f"{i % 3},{1 + i / 7:.4f},{i * i / 9:.3f}\n" for i in range(40))
+    for name in ("bits_per_dim", "model_size_mb", "weight_kb", "best_threshold", "speedup_factor", "harrell_c"):
+        text = guessed(f"layers,{name},val_nll\n{rows}")
+        assert "40 values: 1.0 to 6.5714; most rows have a value of their own: or is it a measurement?" in text, name
+    for name in ("learning_rate", "weightDecay", "dropout_p", "adam_beta1", "label_smoothing_alpha", "l2_reg_weight"):
+        assert "most rows have a value of their own" not in guessed(f"layers,{name},val_nll\n{rows}"), name
+    few = "".join(f"{i % 3},{1 + i % 4 / 4:.4f},{i * i / 9:.3f}\n" for i in range(40))
+    assert "most rows have a value of their own" not in guessed(f"layers,bits_per_dim,val_nll\n{few}")

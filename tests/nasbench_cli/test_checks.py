@@ -188,11 +188,30 @@ class Resumed(Careful):
         """Learns nothing."""
 
 
+class Sharing(Careful):
+    """Keeps what it was told in its class, and uses it once it has seen forty evaluations."""
+
+    archive: ClassVar[list[Configuration]] = []
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self.asked = 0
+
+    def ask(self) -> Configuration:
+        self.asked += 1
+        drawn = self.space.sample(self.rng)
+        return self.archive[len(self.archive) // 2] if self.asked > 40 else drawn
+
+    def tell(self, observation: Observation) -> None:
+        self.archive.append(observation.configuration)
+
+
 @pytest.mark.parametrize(
     ("method", "promise", "sentence"),
     [
         (Forgetful, "same seed", "draws from the global random state of random"),
         (Global, "same seed", "led to .* as proposal 1"),
+        (Sharing, "same seed", r"all searches share archive of Sharing\) led to .* as proposal 41"),
         (Foreign, "proposes members", "not of the space"),
         (Fragile, "failed evaluations", "nan"),
         (Impatient, "any order", "not what I asked for first"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from nasbench.base.numbers import count
 from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
-from nasbench.cli.outside.texts import check_asked, files_below, near, numbers_of, text_of, values_of
+from nasbench.cli.outside.texts import check_asked, files_below, frame_of_objects, near, numbers_of, text_of, values_of
 
 _LOG, _GATHERED = "trial_logs.jsonl", "logs.parquet"
 _MARKS = {"optimizer_id": "method", "task_id": "benchmark", "problem_id": "benchmark", "seed": "seed"}
@@ -68,7 +69,7 @@ def _log(path: Path) -> pd.DataFrame:
     trials = list(values_of(path))
     if not trials or not all(isinstance(t, dict) and isinstance(t.get("trial_value"), dict) for t in trials):
         raise UsageError(f"{path} is damaged, or of another tool: it has lines without trial_value")
-    frame = pd.json_normalize(trials, sep="__", max_level=1)
+    frame = frame_of_objects(path, [_flat(trial) for trial in trials])
     if "trial_value__cost" not in frame:
         raise UsageError(f"{path} is damaged: its trials have no cost")
     if frame["trial_value__cost"].map(lambda cost: isinstance(cost, list)).any():
@@ -80,6 +81,12 @@ def _log(path: Path) -> pd.DataFrame:
     if "trial_info__config" in frame:
         frame["configuration"] = frame["trial_info__config"].map(_named)
     return frame.assign(**said)
+
+
+def _flat(trial: dict[str, Any]) -> dict[str, Any]:
+    """A trial whose objects are taken apart: `trial_value__cost`."""
+    parts = {name: value if isinstance(value, dict) else {"": value} for name, value in trial.items()}
+    return {f"{name}__{key}" if key else name: value for name, part in parts.items() for key, value in part.items()}
 
 
 def _named(config: object) -> object:

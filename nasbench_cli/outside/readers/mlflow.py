@@ -115,24 +115,31 @@ def _steps(path: Path) -> list[tuple[float, float]]:
 
 def _facts(path: Path) -> dict[str, str]:
     """The entries of a YAML file of texts and numbers. Raises UsageError for what MLflow does not write."""
-    facts: dict[str, str] = {}
+    entries: dict[str, list[str]] = {"": [""]}
     key = ""
     for line in text_of(path).replace("\r\n", "\n").split("\n"):
         if line[:1].isspace() or not line:  # an entry goes on, folded at 80 letters
-            facts[key] = _joined(facts.get(key, ""), line.strip())
+            entries[key].append(line.strip())
         else:
-            key, _, facts[key] = line.partition(":")
+            key, _, text = line.partition(":")
+            entries[key] = [text]
+    if entries[""] == [""]:
+        del entries[""]
     try:
-        return {key: _scalar(text.strip()) for key, text in facts.items()}
+        return {key: _scalar(_joined(lines).strip()) for key, lines in entries.items()}
     except ValueError as error:
         raise UsageError(f"{path} is damaged, or not written by MLflow: {error}") from None
 
 
-def _joined(text: str, more: str) -> str:
-    """A text of YAML and its next line: an empty one is a line break; after a backslash there is no space between."""
-    if text.startswith(' "') and text.endswith("\\"):
-        return text[:-1] + more
-    return text + (" " if more and not text.endswith("\n") else "") + (more or "\n")
+def _joined(lines: list[str]) -> str:
+    """The lines of a text of YAML: an empty one is a line break; after a backslash there is no space between."""
+    text = lines[:1]
+    for more in lines[1:]:
+        if lines[0].startswith(' "') and text[-1].endswith("\\"):
+            text[-1:] = [part for part in (text[-1][:-1], more) if part]
+        else:
+            text.append((" " if more and not text[-1].endswith("\n") else "") + (more or "\n"))
+    return "".join(text)
 
 
 def _scalar(text: str) -> str:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from nasbench.base.errors import UsageError
-from nasbench.benchmarks.tabular.frames import MOST_BYTES, check_separator, column_names, read_columns, stem_of
+from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
 from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.table import read
-from nasbench.cli.outside.texts import objects_of
+from nasbench.cli.outside.texts import frame_of_objects, objects_of
 
 _TABLES = (".csv", ".parquet", ".csv.gz", ".csv.bz2", ".csv.zst")
 _LINES = (".jsonl", ".ndjson")
@@ -37,10 +36,8 @@ def _columns(path: Path) -> pd.DataFrame:
 
 
 def _lines(path: Path) -> pd.DataFrame:
-    """The objects of a file with one on each line. Raises UsageError, naming the line, for anything else."""
-    if path.stat().st_size > MOST_BYTES:
-        raise UsageError(f"{path} has more than {MOST_BYTES >> 30} GiB, which is the limit")
-    return pd.DataFrame(objects_of(path, path.read_text(encoding="utf-8", errors="replace")))
+    """The objects of a file with one on each line."""
+    return frame_of_objects(path, objects_of(path))
 
 
 READERS.add("table", TableReader())

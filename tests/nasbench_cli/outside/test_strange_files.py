@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -53,6 +54,27 @@ def test_a_log_is_no_table(tmp_path: Path) -> None:
     assert reader_of(log).title == "logs of CARP-S"
     pd.DataFrame({"method": ["a"]}).to_parquet(tmp_path / "logs.parquet")
     assert reader_of(tmp_path / "logs.parquet").title == "a table"
+
+
+def test_lines_with_names_of_their_own_are_counted_before_they_are_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nasbench.benchmarks.tabular.frames.MOST_CELLS", 400)
+    lines = [f'{{"method": "a", "value": {number}, "x{number}": 1}}\n' for number in range(20)]
+    (tmp_path / "t.jsonl").write_text("".join(lines))
+    log = Path(shutil.copytree(CARPS / "runs/RandomSearch/BBOB/bbob/2/1/0/1", tmp_path / "log")) / "trial_logs.jsonl"
+    trials = [json.loads(line) for line in log.read_text().splitlines()]
+    log.write_text("".join(json.dumps(t | {f"x{n}": {f"y{n}": 1}}) + "\n" for n, t in enumerate(trials * 3)))
+    for path in (tmp_path / "t.jsonl", log):
+        with pytest.raises(UsageError, match="more than 400 values, which is the limit"):
+            read(path)
+
+
+def test_a_note_names_the_first_of_many_columns(tmp_path: Path) -> None:
+    names = ",".join(f"x{number}" for number in range(30))
+    path = tmp_path / "t.csv"
+    path.write_text(f"method,benchmark,seed,value,{names}\n" + "a,b,0,1" + ",1" * 30 + "\n")
+    assert read(path).note.endswith("x18, x19 and 10 more")
 
 
 def test_other_folders_are_of_no_tool(tmp_path: Path) -> None:

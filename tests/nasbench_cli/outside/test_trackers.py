@@ -315,3 +315,8 @@ def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch, e
 
     monkeypatch.setattr(texts, "_MOST_BYTES", 100)
     assert "has more than 100 bytes" in refused(experiment)
+
+
+def test_a_text_of_yaml_is_joined_piece_by_piece(tmp_path: Path) -> None:
+    (tmp_path / "meta.yaml").write_text("name: " + "a\n  " * 200_000 + "b\n")
+    assert _facts(tmp_path / "meta.yaml") == {"name": "a " * 200_000 + "b"}
