@@ -77,46 +77,56 @@ class Roles:
 def roles_of(columns: Sequence[Column], export: Export) -> Roles:
     """The role of each column, by its name, its values and its place among other columns."""
     roles = Roles()
-    rest = []
-    for column in (_with_fractions(column) for column in columns):
-        why = _useless(column, export)
-        if why:
-            roles.left_out.append((column.name, why))
-            if _may_be_chosen(column, columns, export):
-                roles.perhaps.add(column.name)
-        elif column.meaning == "repetition":
-            _number(roles, column)
-        elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
-            roles.cell = column
-        elif column.doubt == _FRACTIONS and split_of(column.name):
-            roles.metrics.append(column)
-        elif column.meaning in MEASURED and column.is_number:
-            asked = column.doubt
-            if column.meaning == "score" and not is_score(column.name) and not export.knows(column.name):
-                asked = asked or "its name says a split, and no score: or is it a hyper-parameter?"
-            elif _may_be_chosen(column, columns, export):
-                asked = asked or f"{column.distinct} values, before the score: or is it a hyper-parameter?"
-            roles.metrics.append(replace(column, doubt=asked))
-        else:
-            rest.append(column)
+    rest = [c for c in map(_with_fractions, columns) if not _has_its_role(roles, c, columns, export)]
     rest = _without_epochs(roles, rest, export)
     if export.is_prefixed:
         rest = _without_others(roles, rest, export)
     places = {column.name: place for place, column in enumerate(columns)}
     _choose(roles, rest, places, export)
-    if roles.epoch is None:
-        roles.choices = [_asked_for_epochs(column, roles, export) for column in roles.choices]
-    if follow := following(roles.choices, [c for c in (roles.repetition, roles.epoch) if c], export):
-        roles.choices = [  # those of unknown names are in doubt already
-            replace(c, doubt=c.doubt or _FOLLOWS) if c.name in follow and c.meaning == "choice" else c
-            for c in roles.choices
-        ]
+    roles.choices = _asked(roles, export)
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
     if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
         roles.choices.remove(numbers[-1])
     roles.metrics.sort(key=lambda metric: places[metric.name])
     return roles
+
+
+def _has_its_role(roles: Roles, column: Column, columns: Sequence[Column], export: Export) -> bool:
+    """Whether a column's own name and values say its role, which it then gets."""
+    if why := _useless(column, export):
+        roles.left_out.append((column.name, why))
+        if _may_be_chosen(column, columns, export):
+            roles.perhaps.add(column.name)
+    elif column.meaning == "repetition":
+        _number(roles, column)
+    elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
+        roles.cell = column
+    elif (column.doubt == _FRACTIONS and split_of(column.name)) or (column.meaning in MEASURED and column.is_number):
+        roles.metrics.append(replace(column, doubt=column.doubt or _doubt_of_measure(column, columns, export)))
+    else:
+        return False
+    return True
+
+
+def _doubt_of_measure(column: Column, columns: Sequence[Column], export: Export) -> str:
+    """Why a column of measurements may hold what is chosen; empty if nothing says so."""
+    if column.meaning == "score" and not is_score(column.name) and not export.knows(column.name):
+        return "its name says a split, and no score: or is it a hyper-parameter?"
+    if _may_be_chosen(column, columns, export):
+        return f"{column.distinct} values, before the score: or is it a hyper-parameter?"
+    return ""
+
+
+def _asked(roles: Roles, export: Export) -> list[Column]:
+    """The hyper-parameters, with doubts about those that may count epochs, or follow from the others."""
+    choices = roles.choices
+    if roles.epoch is None:
+        choices = [_asked_for_epochs(column, roles, export) for column in choices]
+    follow = following(choices, [c for c in (roles.repetition, roles.epoch) if c], export)
+    return [  # those of unknown names are in doubt already
+        replace(c, doubt=c.doubt or _FOLLOWS) if c.name in follow and c.meaning == "choice" else c for c in choices
+    ]
 
 
 def mixed_outcomes(columns: Sequence[Column], objective: Column) -> dict[str, str]:
