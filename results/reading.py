@@ -86,68 +86,89 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     Raises StoreError if none is readable, or one is no longer there.
     """
     fragments = sorted(fragments, key=lambda found: (isinstance(found[0], Archive), found[1].setup.is_elsewhere))
-    sound = {(type(store), f.setup.id, run.seed) for store, f in fragments for run in f.runs if not run.failure}
     unions = union_fronts(fragments)
-    scores = {s.name: s for s in (*SCORES, score)}
-    shape = sum(len(f.runs) for _, f in fragments), max((1, *(r.rows for _, f in fragments for r in f.runs)))
-    may_have_parts = any(f.counts_spending and f.setup.evals is not None for _, f in fragments)
-    dense, in_rows = _Dense(*shape), _Dense(*shape) if may_have_parts else None
-    runs: dict[tuple[str, int], dict[str, Any]] = {}
-    tuned: dict[str, frozenset[str]] = {}
-    known_scores: list[set[str]] = []
+    gathered = _Gathered(fragments, score)
     for store, f in fragments:
-        place = f.setup.bench, f.setup.constraint
         try:
-            incumbents = _read(f, scores, unions.get(place))
+            gathered.add(store, f, _read(f, gathered.scores, unions.get(_place(f))))
         except Gone:
             raise StoreError(
                 f"{store.folder} is being changed by another command: give the same command again"
             ) from None
         except Torn as error:
             store.set_aside(f.path, str(error))
-            continue
-        by_score = {name: values for name, s in scores.items() if (values := values_of(s, incumbents)) is not None}
-        known_scores.append(set(by_score))
-        tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
+    return gathered.curves()
+
+
+def _place(fragment: Fragment) -> tuple[str, str]:
+    return fragment.setup.bench, fragment.setup.constraint
+
+
+class _Gathered:
+    """The runs of some fragments, added one fragment after the other.
+
+    Args:
+        fragments: all of them, in their order.
+        score: the score to compare by; those that are built in are read, too.
+    """
+
+    def __init__(self, fragments: Sequence[tuple[Store, Fragment]], score: Score) -> None:
+        self.scores = {s.name: s for s in (*SCORES, score)}
+        self._score, self._fragments = score, [f for _, f in fragments]
+        self._sound = {(type(store), f.setup.id, r.seed) for store, f in fragments for r in f.runs if not r.failure}
+        rows = [run.rows for f in self._fragments for run in f.runs]
+        shape = len(rows), max((1, *rows))
+        may_have_parts = any(f.counts_spending and f.setup.evals is not None for f in self._fragments)
+        self._dense, self._in_rows = _Dense(*shape), _Dense(*shape) if may_have_parts else None
+        self._runs: dict[tuple[str, int], dict[str, Any]] = {}
+        self._tuned: dict[str, frozenset[str]] = {}
+        self._known_scores: list[set[str]] = []
+
+    def add(self, store: Store, f: Fragment, incumbents: Incumbents) -> None:
+        """Adds the runs of a fragment that were not added before, but for failed ones that another store has whole."""
+        read = {name: values_of(score, incumbents) for name, score in self.scores.items()}
+        by_score = {name: values for name, values in read.items() if values is not None}
+        self._known_scores.append(set(by_score))
+        self._tuned[f.setup.method] = self._tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
         for run, span in f.spans():
-            if (f.setup.id, run.seed) in runs or (run.failure and (type(store), f.setup.id, run.seed) in sound):
+            key = f.setup.id, run.seed
+            if key in self._runs or (run.failure and (type(store), *key) in self._sound):
                 continue
             part = _Run.of(incumbents, by_score, span, f.setup)
-            dense.add(part.states)
-            if in_rows is not None:
-                in_rows.add(part.rows)
-            runs[f.setup.id, run.seed] = {
-                "setting": place,
-                "method": f.setup.method,
-                "seed": run.seed,
-                "evaluations": part.evaluations,
-                "failure": run.failure,
-                "failed_evaluations": run.failed_evaluations,
-                "test_metrics": part.test_metrics,
-                "hidden": part.hidden,
-                **part.feasibility,
-            }
-    if not runs:
-        raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
-    settings = _settings([f for _, f in fragments])
-    order = sorted({run["setting"] for run in runs.values()}, key=lambda place: (settings[place]["family"], *place))
-    methods = tuple(sorted(tuned))
-    frame = pd.DataFrame([settings[place] for place in order])
-    frame[[*NUMBERS]] = frame[[*NUMBERS]].astype(float)
-    frame = score.described(frame)
-    table = pd.DataFrame(list(runs.values()))
-    table["setting"] = table["setting"].map({place: number for number, place in enumerate(order)})
-    table["method"] = table["method"].map({name: number for number, name in enumerate(methods)})
-    compared = set.intersection(*([s for s in known_scores if len(s) > 1] or known_scores))
-    kept = [name for name in scores if name in compared]
-    setup = fragments[0][1].setup
-    seconds = setup.seconds if setup.evals is None else None
-    tuned_on = tuple(tuned[m] for m in methods)
-    curves = Curves(setup.protocol, score, seconds, frame, methods, table, *dense.arrays(kept), tuned_on)
-    if in_rows is None:
-        return curves
-    by_score, _, finished = in_rows.arrays(kept)
-    return replace(curves, in_rows=(by_score, finished))
+            self._dense.add(part.states)
+            if self._in_rows is not None:
+                self._in_rows.add(part.rows)
+            failures = {"failure": run.failure, "failed_evaluations": run.failed_evaluations}
+            marks = {"setting": _place(f), "method": f.setup.method, "seed": run.seed}
+            self._runs[key] = marks | failures | part.facts()
+
+    def curves(self) -> Curves:
+        """Everything that was added. Raises StoreError if that is nothing."""
+        if not self._runs:
+            raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
+        settings, methods = _settings(self._fragments), sorted(self._tuned)
+        places = {run["setting"] for run in self._runs.values()}
+        order = sorted(places, key=lambda place: (settings[place]["family"], *place))
+        frame = pd.DataFrame([settings[place] for place in order])
+        frame[[*NUMBERS]] = frame[[*NUMBERS]].astype(float)
+        table = pd.DataFrame(list(self._runs.values()))
+        table["setting"] = table["setting"].map({place: number for number, place in enumerate(order)})
+        table["method"] = table["method"].map({name: number for number, name in enumerate(methods)})
+        setup = self._fragments[0].setup
+        seconds = setup.seconds if setup.evals is None else None
+        tuned_on = tuple(self._tuned[method] for method in methods)
+        kept, frame = self._kept(), self._score.described(frame)
+        arrays = self._dense.arrays(kept)
+        curves = Curves(setup.protocol, self._score, seconds, frame, tuple(methods), table, *arrays, tuned_on)
+        if self._in_rows is None:
+            return curves
+        by_score, _, finished = self._in_rows.arrays(kept)
+        return replace(curves, in_rows=(by_score, finished))
+
+    def _kept(self) -> list[str]:
+        """The scores that all fragments have; those that have the observed one alone do not count."""
+        compared = set.intersection(*([s for s in self._known_scores if len(s) > 1] or self._known_scores))
+        return [name for name in self.scores if name in compared]
 
 
 def _settings(fragments: Sequence[Fragment]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -238,6 +259,11 @@ class _Run:
     """Number of evaluations, each the training of a full one; with a budget in seconds, of rows not refused."""
     feasibility: dict[str, float]
     """The columns of `Curves.runs` about feasibility."""
+
+    def facts(self) -> dict[str, Any]:
+        """Its columns of `Curves.runs`."""
+        facts = {"evaluations": self.evaluations, "test_metrics": self.test_metrics, "hidden": self.hidden}
+        return facts | self.feasibility
 
     @classmethod
     def of(cls, incumbents: Incumbents, by_score: Mapping[str, Array], rows: slice, setup: Setup) -> _Run:
