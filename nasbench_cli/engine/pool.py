@@ -73,50 +73,82 @@ def in_processes(
         owner_of: the owner of a task; a process computes tasks of one owner only.
         is_over: whether a task is left out, after what has been yielded before it begins.
     """
-    waiting = deque((task, 1) for task in tasks)
-    workers: list[_Worker[T, R]] = []
-    pause = None if math.isinf(limits.shortest) else min(limits.shortest / 10, 1.0)
+    pool = _Pool(function, tasks, jobs, owner_of)
     try:
-        while waiting or any(worker.task is not None for worker in workers):
-            for worker in [worker for worker in workers if worker.task is None]:
-                if not waiting:
-                    break
-                place = next((i for i, (task, _) in enumerate(waiting) if owner_of(task) == worker.owner), None)
-                if place is None:
-                    workers.remove(worker)
-                    worker.end()
-                else:
-                    worker.give(*waiting[place])
-                    del waiting[place]
-            for _ in range(min(jobs - len(workers), len(waiting))):
-                taken = [worker.number for worker in workers]
-                number, (task, attempt) = next(i for i in count() if i not in taken), waiting.popleft()
-                with _interrupts_later():
-                    workers.append(_Worker(function, number, owner_of(task)))
-                workers[-1].give(task, attempt)
-            busy = {worker.pipe: worker for worker in workers if worker.task is not None}
-            ready = wait(list(busy), pause)
-            late = [worker for pipe, worker in busy.items() if pipe not in ready and worker.stop_if_late(limits)]
-            for worker in [*(busy[pipe] for pipe in ready if isinstance(pipe, Connection)), *late]:
-                said = worker.hear()
-                if said is None:
+        while pool.is_at_work:
+            pool.fill()
+            for worker, task, result in pool.hear(limits):
+                if isinstance(result, Lost) and pool.tries_again(worker, task, result, cut):
                     continue
-                task, result = said
-                if isinstance(result, Lost):
-                    workers.remove(worker)
-                    if len(smaller := cut(task)) > 1:
-                        waiting.extendleft((one, 1) for one in reversed(smaller))
-                        continue
-                    if (result.killed or result.again) and worker.attempt < _ATTEMPTS:
-                        waiting.append((task, worker.attempt + 1))
-                        continue
                 yield task, result
                 if is_over(task):
-                    waiting = deque(item for item in waiting if not is_over(item[0]))
+                    pool.leave_out(is_over)
     finally:
-        for worker in workers:  # all of them first: a second Ctrl-C may end what follows
+        pool.end()
+
+
+class _Pool(Generic[T, R]):
+    """Tasks that wait, and the processes that compute others."""
+
+    def __init__(self, function: Callable[[T], R], tasks: Sequence[T], jobs: int, owner_of: Callable[[T], str]) -> None:
+        self._function, self._jobs, self._owner_of = function, jobs, owner_of
+        self._waiting = deque((task, 1) for task in tasks)
+        self._workers: list[_Worker[T, R]] = []
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a task waits or is computed."""
+        return bool(self._waiting) or any(worker.task is not None for worker in self._workers)
+
+    def fill(self) -> None:
+        """Gives each idle process a task of its owner, ends those for which none waits, and begins new ones."""
+        for worker in [worker for worker in self._workers if worker.task is None]:
+            if not self._waiting:
+                return
+            owners = (self._owner_of(task) for task, _ in self._waiting)
+            place = next((i for i, owner in enumerate(owners) if owner == worker.owner), None)
+            if place is None:
+                self._workers.remove(worker)
+                worker.end()
+            else:
+                worker.give(*self._waiting[place])
+                del self._waiting[place]
+        for _ in range(min(self._jobs - len(self._workers), len(self._waiting))):
+            taken = [worker.number for worker in self._workers]
+            number, (task, attempt) = next(i for i in count() if i not in taken), self._waiting.popleft()
+            with _interrupts_later():
+                self._workers.append(_Worker(self._function, number, self._owner_of(task)))
+            self._workers[-1].give(task, attempt)
+
+    def hear(self, limits: Limits) -> Iterator[tuple[_Worker[T, R], T, R | Lost]]:
+        """Waits until a process says something, or is late; those that are done with their tasks, with the results."""
+        pause = None if math.isinf(limits.shortest) else min(limits.shortest / 10, 1.0)
+        busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
+        ready = wait(list(busy), pause)
+        late = [worker for pipe, worker in busy.items() if pipe not in ready and worker.stop_if_late(limits)]
+        for worker in [*(busy[pipe] for pipe in ready if isinstance(pipe, Connection)), *late]:
+            said = worker.hear()
+            if said is not None:
+                yield worker, *said
+
+    def tries_again(self, worker: _Worker[T, R], task: T, lost: Lost, cut: Callable[[T], list[T]]) -> bool:
+        """Whether a lost task is computed again, in parts if it has any."""
+        self._workers.remove(worker)
+        if len(smaller := cut(task)) > 1:
+            self._waiting.extendleft((one, 1) for one in reversed(smaller))
+            return True
+        if (lost.killed or lost.again) and worker.attempt < _ATTEMPTS:
+            self._waiting.append((task, worker.attempt + 1))
+            return True
+        return False
+
+    def leave_out(self, is_over: Callable[[T], bool]) -> None:
+        self._waiting = deque(item for item in self._waiting if not is_over(item[0]))
+
+    def end(self) -> None:
+        for worker in self._workers:  # all of them first: a second Ctrl-C may end what follows
             worker.kill()
-        for worker in workers:
+        for worker in self._workers:
             worker.end()
 
 
