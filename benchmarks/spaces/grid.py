@@ -152,7 +152,7 @@ class GridSpace(FiniteSpace):
 
 
 class GridWalk:
-    """A configuration of a grid that is partly chosen (see `spaces.sequence.Walk`)."""
+    """A configuration of a grid that is partly chosen (see `spaces._sequence.Walk`)."""
 
     def __init__(self, choices: Sequence[tuple[int, Sequence[float]]], configuration: Choices) -> None:
         """Each hyper-parameter with its number of values and their prior, which is empty if it is uniform."""

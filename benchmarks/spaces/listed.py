@@ -211,7 +211,7 @@ class ListedChoices(ListedSpace):
 
 
 class RowWalk:
-    """A partly chosen row (see `spaces.sequence.Walk`): the rows in [low, high) agree with the choices so far."""
+    """A partly chosen row (see `spaces._sequence.Walk`): the rows in [low, high) agree with the choices so far."""
 
     def __init__(self, points: NDArray[np.number], low: int, high: int, depth: int) -> None:
         self._points, self._low, self._high, self._depth = points, low, high, depth

@@ -122,7 +122,7 @@ def numbered(name: str) -> tuple[str, int] | None:
 
 
 def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
-    """A column; of numbers of which most rows have one of their own, a name that says two things says nothing."""
+    """A column; of numbers that most rows share with no other, a name that says a choice and a measure says nothing."""
     column = Column(name, frame[name], _meaning(export, name, frame), _sense(export, name, frame))
     if export.is_choice(name) and may_number_repetitions(name):
         return replace(column, doubt="or does it number repetitions?")
@@ -131,7 +131,7 @@ def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
     if names_a_measure(name):
         return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
     if column.has_fractions and not is_surely_chosen(name):
-        return replace(column, meaning=None, doubt="most rows have a value of their own: or is it a measurement?")
+        return replace(column, doubt="most rows have a value of their own: or is it a measurement?")
     return column
 
 

@@ -210,11 +210,12 @@ def export_of(header: Sequence[str]) -> Export:
 
 def _plain(header: Sequence[str]) -> Export:
     """The meanings in a header that no known tool has written."""
-    tuned = any(re.fullmatch(pattern, name) for name in header for pattern, _ in _TUNED)
+    noted = {pattern for pattern, _ in _TUNED for name in header if re.fullmatch(pattern, name)}
+    tuned = _TUNED if len(noted) == len(_TUNED) else ()
     prefixed = [name for name in header if _PREFIX.match(name)]
     sized = [name for name in prefixed if _AMOUNT.fullmatch(re.split(r"[\W_]+", _PREFIX.sub("", name, count=1))[0])]
     chosen = prefixed if len(sized) < len(prefixed) else []
-    meanings: list[tuple[str, Meaning]] = [*_TUNED, *((re.escape(name), "choice") for name in chosen)]
+    meanings: list[tuple[str, Meaning]] = [*tuned, *((re.escape(name), "choice") for name in chosen)]
     meanings += [(re.escape(name), "size") for name in sized if name not in chosen]
     meanings += [
         (re.escape(name), "score") for name in header if _MEASURED.fullmatch(name) and meaning_of(name) is None

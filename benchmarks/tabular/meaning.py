@@ -45,16 +45,22 @@ _COEFFICIENTS = re.compile("dice|jaccard|overlap|corr|correlation|pearson|spearm
 """Words before `coef` that say what is measured: `val_dice_coef`."""
 _NORMS = re.compile(r"(?:.*[\W_])?grad(?:ient)?s?_?norm", re.IGNORECASE)
 """Names of what a training is observed by, unless they say a limit: `grad_norm`, and not `max_grad_norm`."""
-_CHOSEN = re.compile(
-    "initial|base|start|end|final|adam[wx]?|sgd|rmsprop|ada\\w+|nesterov|max|maximum|min|minimum|log\\d*|rate|ratio|prob(ability)?|p|pct|percent|noise|smooth(ing)?"
-    "|label|mixup|cutmix|cutout|erasing|drop|path|attention|attn|fc|conv|dense|input|output|feature|node|entropy|value|vf"
-    "|policy|actor|critic|discount|gae|target|exploration|epsilon|temperature|temp|kl|contrast|brightness|rotation|shift"
-    "|crop|flip|jitter|bagging|col|row|l1|l2|reg|ridge|lasso|elastic|shrinkage|loss|grad(ient)?|warm|restart|cycle|step"
-    "|x|y|z|[a-z]?\\d+|\\d+[a-z]?"
+_SURELY = re.compile(
+    r"lr(?:_?\w)?|dropout|momentum|decay|alpha|beta\d?|gamma|lambda|eta|coef\w*|temperature|penalty|smooth(?:ing)?|tol"
+    r"|eps|epsilon|l1|l2|colsample\w*|subsample"
 )
-"""Words beside those of `_WORDS` and `_KNOBS` in names that are surely of something chosen: of `base_learning_rate`."""
+"""Last words that say what is chosen, whatever stands before them."""
+_BESIDE = re.compile(
+    r"initial|base|start|end|final|max|maximum|min|minimum|log\d*|rate|ratio|prob(?:ability)?|p|pct|percent|noise|label|loss"
+    r"|mixup|cutmix|cutout|erasing|drop|path|attention|attn|fc|conv|dense|input|output|feature|node|tree|leaf|child|pos|neg"
+    r"|gain|range|entropy|ent|value|vf|policy|actor|critic|discount|gae|target|exploration|temp|kl|contrast|brightness"
+    r"|rotation|shift|crop|flip|jitter|bagging|col|row|reg|ridge|lasso|elastic|shrinkage|grad(?:ient)?|warm|restart|cycle"
+    r"|step|samples?|length|probs|adam[wx]?|sgd|rmsprop|nesterov|x|y|z|[a-z]?\d+|\d+[a-z]?"
+)
+"""Words that stand beside those of `_WORDS` and `_KNOBS` in names of what is chosen: of `base_learning_rate`."""
+_OBSERVED = re.compile(r"(?:\w*_)?(?:clip_?fraction|norm|activation)")
 _UNITS = re.compile(
-    "[kmg]i?b|bytes|ms|s|secs?|seconds?|mins?|minutes|hours?|h|[kmgt]?(?:flops?|macs?|params?)|joules?|w|watts?"
+    "[kmg]i?b|bytes|ms|s|secs?|seconds?|minutes|hours?|h|[kmgt]?(?:flops?|macs?|params?)|joules?|watts?"
 )
 _SEEDS = re.compile("(?:random)?seeds?")
 _SHARES = re.compile("size|ratio|share|portion|fold|folds")
@@ -124,17 +130,18 @@ def meaning_of(name: str) -> Meaning | None:
 
 
 def is_surely_chosen(name: str) -> bool:
-    """Whether all words of a name are of what a person chooses, and none is a unit: `weight_decay`, not `cell_ms`."""
-    known = (_WORDS["choice"], _KNOBS, _CHOSEN)
-    words = words_of(name)
-    if not words or _UNITS.fullmatch(words[-1][0]):
+    """Whether a name says nothing but what a person chooses: `weight_decay`, `svc__C`; not `bits_per_dim`, `cell_ms`.
+
+    What stands before `__`, `.`, `/` or `:` is the part of a model or of a file.
+    """
+    rest = re.split(r"__|[./:]", name)[-1]
+    words, known = words_of(rest), (_WORDS["choice"], _KNOBS, _BESIDE)
+    if not words or _UNITS.fullmatch(words[-1][0]) or _OBSERVED.fullmatch(rest.lower()):
         return False
-    if _SHARES.fullmatch(words[-1][0]) and split_of(name):
-        return True
-    return all(
-        any(kind.fullmatch(whole) for kind in known)
-        or all(any(kind.fullmatch(piece) for kind in known) for piece in pieces)
+    return bool(_SURELY.fullmatch(words[-1][-1]) or _SURELY.fullmatch(rest.lower())) or all(
+        any(kind.fullmatch(piece) for kind in known) or any(kind.fullmatch(whole) for kind in known)
         for whole, *pieces in words
+        for piece in pieces
     )
 
 

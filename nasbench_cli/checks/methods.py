@@ -41,7 +41,7 @@ _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("sk-boosting-digits", "digits@9")
 _EVALUATIONS, _LIVE_EVALUATIONS, _PARTS = 24, 4, 60  # the last: of trainings in parts, some of which reach the end
 _PROBLEM_EVALUATIONS = 30
-_LONG_SEARCH = 200  # evaluations, as many as a run has by default
+_LONG_SEARCH, _QUICK = 200, 0.5  # evaluations, as many as a run has by default; seconds of a suggestion
 _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
 
 
@@ -205,7 +205,7 @@ def _of_repeatable(check: Callable[[Trial], str | None]) -> Callable[[Trial], st
 
 
 @_of_repeatable
-def _same_seed_same_proposals(trial: Trial) -> None:
+def _same_seed_same_proposals(trial: Trial) -> str | None:
     """Requires equal searches; the second one must leave global random state alone (the first may load libraries)."""
     first, method = trial.usual.asked, trial.spec.method
     scrambled()
@@ -215,9 +215,14 @@ def _same_seed_same_proposals(trial: Trial) -> None:
     require_untouched(changes(state))
     after = shared_state(method)
     kept = sorted(name for name in after if after[name] != shared.get(name))
-    if kept and not trial.benchmark.live:  # what searches share may show late
-        one, other = (_searched(trial, trial.method(), count=_LONG_SEARCH) for _ in range(2))
-        _require_equal(trial, one, other, f"the same generator and the same tells (all searches share {kept[0]})")
+    if not kept:
+        return None
+    shares = f"all searches share {kept[0]}"
+    if trial.benchmark.live or trial.usual.seconds > _QUICK:
+        return f"{shares}: {trial.count} evaluations do not show it"
+    one, other = (_searched(trial, trial.method(), count=_LONG_SEARCH) for _ in range(2))
+    _require_equal(trial, one, other, f"the same generator and the same tells ({shares})")
+    return None
 
 
 @_of_repeatable

@@ -13,7 +13,7 @@ from nasbench.benchmarks import Benchmark, Evaluation, Metric
 from nasbench.benchmarks.abilities import KnowsMeans
 from nasbench.benchmarks.constraints import Bounds
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine.evaluations import measured, row_of
+from nasbench.cli.engine.evaluations import row_of
 from nasbench.cli.engine.hidden_repetition import UNKNOWN, HiddenRepetition
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.workers import PendingEvaluation
@@ -127,8 +127,11 @@ def _means(benchmark: Benchmark, configurations: Sequence[Configuration], bounds
     shape = len(configurations), len(benchmark.metrics)
     if not isinstance(benchmark, KnowsMeans):
         return np.full(shape, math.nan), np.full(len(configurations), None)
-    known = {c: measured(benchmark, benchmark.mean_metrics(c)).row for c in dict.fromkeys(configurations)}
-    means = np.array([known[c] for c in configurations], float).reshape(shape)
+    known = {}
+    for configuration in dict.fromkeys(configurations):
+        metrics = benchmark.mean_metrics(configuration)
+        known[configuration] = [metrics[name] for name in benchmark.places]
+    means = np.array([known[configuration] for configuration in configurations], float).reshape(shape)
     return means, (np.isfinite(means[:, 0]) & bounds.satisfied(means, benchmark.places)).astype(object)
 
 

@@ -96,7 +96,7 @@ def attempt(
         elif answer.status != "ok":
             status = "infeasible" if answer.status == "infeasible" else "failed"
             reason = one_line(plain(answer.reason)) or f"its status is {answer.status!r}, without a reason"
-        elif not math.isfinite((metrics := measured(benchmark, answer.metrics)).row[0]):
+        elif not math.isfinite((metrics := _measured(benchmark, answer.metrics)).row[0]):
             reason = f"{benchmark.objective.name} is {metrics.row[0]}"
         elif large := [value for value in (cost, *metrics.row) if LARGEST < abs(value) < math.inf]:
             reason = f"a metric or the cost is {large[0]:g}: a value is at most {LARGEST:g} in size"
@@ -133,7 +133,7 @@ def row_of(evaluation: Evaluation) -> tuple[float, ...]:
     return metrics.row if type(metrics) is Values else tuple(metrics.values())
 
 
-def measured(benchmark: Benchmark, values: Mapping[str, float]) -> Values:
+def _measured(benchmark: Benchmark, values: Mapping[str, float]) -> Values:
     """The values of a benchmark's metrics, in their order. Raises ValueError if there are others, or one lacks."""
     if type(values) is Values and values.shares(benchmark.places):
         return values

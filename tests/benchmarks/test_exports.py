@@ -287,8 +287,9 @@ def test_what_keras_tuner_notes_among_hyper_parameters_is_no_choice(tmp_path: Pa
     for prefix in ("hyperparameters.values.", "hp/"):
         chosen = {f"{prefix}{name}": values for name, values in ({"units": [8, 16, 32, 64]} | noted).items()}
         columns = (state if prefix != "hp/" else {"trial_id": state["trial_id"]}) | chosen | {"val_acc": state["score"]}
-        _, hyperparameters, _ = guessed(pd.DataFrame(columns), tmp_path)
+        first, hyperparameters, _ = guessed(pd.DataFrame(columns), tmp_path)
         assert hyperparameters == {f"{prefix}units"}
+        assert first["column"] == ("val_acc" if prefix == "hp/" else "score")
         text = guess(tmp_path / "export.csv").text
         assert f"# ? {prefix}tuner/epochs: says how long" in text
         assert f"{prefix}tuner/bracket: a note of Keras-Tuner" in text

@@ -431,12 +431,28 @@ def test_json_is_named(tmp_path: Path, text: str) -> None:
         guess(tmp_path / "t.csv")
 
 
+CHOSEN = (
+    "lr learning_rate svc__C svc__gamma clf__alpha logisticregression__C classifier__learning_rate "
+    "ccp_alpha min_samples_leaf min_samples_split colsample_bytree colsample_bylevel colsample_bynode "
+    "min_child_weight scale_pos_weight min_split_gain ent_coef clip_range lora_alpha lora_dropout "
+    "encoder_lr generator_lr head_lr lr_G conv1_dropout rnn_dropout ema_decay bn_momentum focal_gamma "
+    "length_scale attention_probs_dropout_prob cfg.lr args.lr trainer.lr max_depth_ratio lr_min eta_min "
+    "momentum_min min_lr feature_fraction bagging_fraction weightDecay dropout_p adam_beta1 "
+    "label_smoothing_alpha l2_reg_weight warmup_ratio"
+)
+MEASURED = (
+    "bits_per_dim model_size_mb weight_kb best_threshold speedup_factor harrell_c success_fraction "
+    "model_gflops clip_fraction weight_norm activation_norm embedding_norm hidden_norm max_activation "
+    "cell_ms"
+)
+
+
 def test_fractions_of_their_own_are_doubted_where_a_word_of_the_name_may_be_measured(guessed: Guessed) -> None:
+    said = "most rows have a value of their own: or is it a measurement?"
     rows = "".join(f"{i % 3},{1 + i / 7:.4f},{i * i / 9:.3f}\n" for i in range(40))
-    for name in ("bits_per_dim", "model_size_mb", "weight_kb", "best_threshold", "speedup_factor", "harrell_c"):
-        text = guessed(f"layers,{name},val_nll\n{rows}")
-        assert "40 values: 1.0 to 6.5714; most rows have a value of their own: or is it a measurement?" in text, name
-    for name in ("learning_rate", "weightDecay", "dropout_p", "adam_beta1", "label_smoothing_alpha", "l2_reg_weight"):
-        assert "most rows have a value of their own" not in guessed(f"layers,{name},val_nll\n{rows}"), name
+    assert {name for name in MEASURED.split() if said not in guessed(f"layers,{name},val_nll\n{rows}")} == set()
+    assert {name for name in CHOSEN.split() if said in guessed(f"layers,{name},val_nll\n{rows}")} == set()
     few = "".join(f"{i % 3},{1 + i % 4 / 4:.4f},{i * i / 9:.3f}\n" for i in range(40))
-    assert "most rows have a value of their own" not in guessed(f"layers,bits_per_dim,val_nll\n{few}")
+    whole = "".join(f"{i % 3},{i},{i * i / 9:.3f}\n" for i in range(40))
+    assert all(said not in guessed(f"layers,bits_per_dim,val_nll\n{other}") for other in (few, whole))
+    assert '[[hyperparameter]]\nname = "bits_per_dim"' in guessed(f"layers,bits_per_dim,val_nll\n{rows}")

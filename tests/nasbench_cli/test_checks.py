@@ -206,12 +206,58 @@ class Sharing(Careful):
         self.archive.append(observation.configuration)
 
 
+class Inheriting(Sharing):
+    """Has what its base shares."""
+
+
+_COUNTED = [object(), 0]
+"""What cannot be told by a text, and a number."""
+
+
+class Counting(Sharing):
+    """Keeps a number in its module."""
+
+    def tell(self, observation: Observation) -> None:
+        _COUNTED[1] = int(str(_COUNTED[1])) + 1
+
+    def ask(self) -> Configuration:
+        self.asked += 1
+        drawn = self.space.sample(self.rng)
+        return self.space.mutate(drawn, self.rng) if self.asked > 40 and int(str(_COUNTED[1])) > 300 else drawn
+
+
+class Unwritable:
+    """Has no text, and cannot be pickled."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+    def __reduce__(self) -> str:
+        raise RuntimeError("no pickle")
+
+
+class Odd(Careful):
+    """Keeps what cannot be compared."""
+
+    kept: ClassVar[list[Unwritable]] = []
+
+    def tell(self, observation: Observation) -> None:
+        self.kept.append(Unwritable())
+
+
+def test_what_searches_share_without_a_use_breaks_no_promise(lend: Lend) -> None:
+    lend(METHODS, "odd", Odd)
+    by_promise(METHOD_CHECKS, "same seed").function(Trial(MethodSpec("odd"), Known()))
+
+
 @pytest.mark.parametrize(
     ("method", "promise", "sentence"),
     [
         (Forgetful, "same seed", "draws from the global random state of random"),
         (Global, "same seed", "led to .* as proposal 1"),
-        (Sharing, "same seed", r"all searches share archive of Sharing\) led to .* as proposal 41"),
+        (Sharing, "same seed", r"share archive of tests.nasbench_cli.test_checks.Sharing\) led to .* proposal 41"),
+        (Inheriting, "same seed", r"share archive of tests.nasbench_cli.test_checks.Sharing\) led to .* proposal 41"),
+        (Counting, "same seed", r"share _COUNTED of tests.nasbench_cli.test_checks\) led to .* proposal \d+"),
         (Foreign, "proposes members", "not of the space"),
         (Fragile, "failed evaluations", "nan"),
         (Impatient, "any order", "not what I asked for first"),

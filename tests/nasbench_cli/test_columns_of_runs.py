@@ -14,10 +14,10 @@ from tests.nasbench_cli.toy_runs import toy_run
 
 
 class Means(toys.Toy):
-    """A third party's, whose means come in another order than its metrics."""
+    """A third party's, whose means come in another order than its metrics, beside others."""
 
     def mean_metrics(self, configuration: Configuration) -> Mapping[str, float]:
-        return {"size": float(configuration[0]), "loss": float(sum(configuration))}
+        return {"size": float(configuration[0]), "seconds": 1.0, "loss": float(sum(configuration))}
 
 
 def test_means_are_read_by_their_names() -> None:

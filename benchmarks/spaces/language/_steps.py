@@ -125,7 +125,7 @@ class Step:
 
 
 class ProgramWalk:
-    """A partly decided program (see `spaces.sequence.Walk`)."""
+    """A partly decided program (see `spaces._sequence.Walk`)."""
 
     def __init__(self, step: Step, made: dict[Independent, Value], position: int) -> None:
         while position == len(step.order) and not step.is_last:

@@ -134,8 +134,9 @@ def _facts(path: Path) -> dict[str, str]:
 def _joined(lines: list[str]) -> str:
     """The lines of a text of YAML: an empty one is a line break; after a backslash there is no space between."""
     text = lines[:1]
+    is_quoted = next((line.strip() for line in lines if line.strip()), "").startswith('"')
     for more in lines[1:]:
-        if lines[0].startswith(' "') and text[-1].endswith("\\"):
+        if is_quoted and text[-1].endswith("\\"):
             text[-1:] = [part for part in (text[-1][:-1], more) if part]
         else:
             text.append((" " if more and not text[-1].endswith("\n") else "") + (more or "\n"))
