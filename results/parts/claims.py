@@ -137,7 +137,8 @@ def _sentences(frame: pd.DataFrame) -> list[str]:
     sentences = []
     for (paper, claim, ours), rows in groupby(rows_of(frame), key=itemgetter("paper", "claim", "better")):
         parts = [f"{r['worse']} {fixed(r['probability'])}{_ends(r)}, {_qualified(r)}" for r in rows]
-        sentences.append(f'{paper} says: "{claim}". Here, the probability that {ours} is better: {"; ".join(parts)}.')
+        told = "; ".join(parts)
+        sentences.append(f"{paper} claims, in our words: {claim}. Here, the probability that {ours} is better: {told}.")
     return sentences
 
 
