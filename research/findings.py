@@ -52,12 +52,9 @@ PARTS = {
 """Optional parts of a suite's report."""
 
 _EARLIER = tuple(f"--without={name}" for name in ("darts", "milenas", "zo-darts", "zo-darts+"))
-"""The searches before ZO-DARTS++, of which there are too few on the table."""
-_FINISHED = tuple(f"--bench={name}" for name in ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval"))
-"""Tables on which the runs of `ctpe-tpe` are complete."""
+"""The searches before ZO-DARTS++, which run in class S alone."""
 VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     "card": {"card": _EARLIER, "card-average": ("--score=average", *_EARLIER)},
-    "ctpe-tpe": {"ctpe-tpe": _FINISHED},
     "parallel": {f"parallel-{n}": (f"--protocol=200 evaluations on {n} workers",) for n in (4, 16, 64)},
     "pending": {"pending": ("--protocol=200 evaluations on 16 workers",)},
 }
