@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -146,3 +147,13 @@ def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name
     found = list(recompute(archive, 0.0005, 1))
     assert all(one.same or "is not here" in one.why for one in found), [o for o in found if not o.same]
     assert name == "sealed" or any(one.same for one in found)
+
+
+def test_pages_show_the_hash_of_the_archive_that_they_check() -> None:
+    shown = [
+        (page.name, name, digest)
+        for page in Path("docs").rglob("*.md")
+        for name, digest in re.findall(r"archive check (\w+)[^\n]*\ncontents sha256:(\w+)", page.read_text())
+    ]
+    assert len(shown) >= 2
+    assert [(page, name) for page, name, digest in shown if digest != open_archive(name).contents] == []
