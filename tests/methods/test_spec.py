@@ -280,8 +280,8 @@ def test_an_option_that_is_not_keyword_only_is_named() -> None:
 
 
 def test_a_file_that_registers_nothing_is_named() -> None:
-    with pytest.raises(UsageError, match=r"unknown method 'learners': .*learners\.py registers none of this name"):
-        METHODS.get("learners")
+    with pytest.raises(UsageError, match=r"unknown method 'belief': .*belief\.py registers none of this name"):
+        METHODS.get("belief")
 
 
 def test_options_that_name_files_identify_a_run_unless_something_else_does() -> None:
