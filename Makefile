@@ -77,6 +77,7 @@ test-slow: setup
 reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)
 	$(BIN)/nasbench report runs/quick
+	$(BIN)/nasbench report --against card --out report/card
 
 # The README's picture and first table, and the tables of docs/findings/which-method.md, of what `reproduce` computes.
 picture: reproduce
