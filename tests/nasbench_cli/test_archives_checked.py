@@ -137,7 +137,7 @@ def test_a_clock_with_measured_times_is_not_compared(nasbench: Callable[..., Pri
 
 @pytest.mark.parametrize(("name", "runs"), [("card", 820), ("quick", 21_760), ("sealed", 7_280), ("wide", 19_460)])
 def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name: str, runs: int) -> None:
-    """The tables of `sealed`, most of `wide` and the images of `card` are not here: these runs are not computed again."""
+    """Tables of `sealed`, most of `wide` and images of `card` are not here: these runs are not computed again."""
     assert embedded() == ("card", "quick", "sealed", "wide")
     archive = open_archive(name)
     assert archive.folder.stat().st_size <= 3_000_000
