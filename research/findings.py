@@ -51,14 +51,9 @@ PARTS = {
 }
 """Optional parts of a suite's report."""
 
-_EARLIER = tuple(f"--without={name}" for name in ("darts", "milenas", "zo-darts", "zo-darts+"))
-"""The searches before ZO-DARTS++, which run in class S alone."""
 VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
-    "card": {
-        "card": _EARLIER,
-        "card-average": ("--score=average", *_EARLIER),
-        "card-small": ("--score=average", "--constrain=parameters@S"),
-    },
+    "card": {"card": (), "card-average": ("--score=average",)},
+    "card-earlier": {"card-earlier": ("runs/card", "--constrain=parameters@S", "--score=average", "--baseline=random")},
     "parallel": {f"parallel-{n}": (f"--protocol=200 evaluations on {n} workers",) for n in (4, 16, 64)},
     "pending": {"pending": ("--protocol=200 evaluations on 16 workers",)},
 }
