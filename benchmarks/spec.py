@@ -40,6 +40,12 @@ class BenchmarkSpec:
     fidelity: int | None = None
     """Number of training epochs (or steps) after the @; None for the default."""
 
+    @property
+    def opens_a_file(self) -> bool:
+        """Whether it opens a file that its name says; `supernet:IMAGES:TABLE` has the names of what is installed."""
+        has_names = getattr(ON_FILES.get(self.name), "has_names", False) if self.file else False
+        return bool(self.file) and not (has_names and re.fullmatch(r"[\w.+-]+", self.file + self.column))
+
     @classmethod
     def parse(cls, text: str, column: str = "") -> BenchmarkSpec:
         """Reads a name.

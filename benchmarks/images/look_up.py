@@ -54,6 +54,9 @@ class LookUp(TabularBenchmark):
     Raises UsageError for a name that does not exist, and for a table of another space or with other operations.
     """
 
+    has_names = True
+    """Neither place is the path of a file (`BenchmarkSpec.opens_a_file`)."""
+
     def __init__(self, images: str, table: str) -> None:
         data, trained = DATASETS.get(images), open_benchmark(table)
         if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid | MiniatureGrid):

@@ -205,7 +205,7 @@ def _recompute(fragment: ArchivedFragment, seed: int) -> Recomputed:
     if setup.is_elsewhere:
         return Recomputed(setup, seed, None, "it was made elsewhere: nobody can compute it again here")
     try:
-        files = ["its data are a file"] if BenchmarkSpec.parse(setup.bench).file else []
+        files = ["its data are a file"] if BenchmarkSpec.parse(setup.bench).opens_a_file else []
         files += [f"its option {option} names a file" for option in MethodSpec.parse(setup.method).files]
         if files:
             raise UsageError(f"{files[0]}, and an archive does not choose which files are opened or run")

@@ -173,3 +173,11 @@ def test_the_test_error_is_that_of_the_best_validation(houses: Path, monkeypatch
     monkeypatch.setattr(torch.nn.functional, "mse_loss", scripts)
     found = benchmark.evaluate(benchmark.space.pool[0], 0).metrics  # type: ignore[attr-defined]
     assert (found["val-mse"], found["test-mse"]) == (2.0, 20.0)
+
+
+def test_two_names_of_what_is_installed_open_no_file() -> None:
+    opens = {
+        text: BenchmarkSpec.parse(text).opens_a_file
+        for text in ("nb201-cifar10", "mlp:a.csv:y", "supernet:digits:cells-organa", "supernet:../digits:cells-organa")
+    }
+    assert list(opens.values()) == [False, True, False, True]
