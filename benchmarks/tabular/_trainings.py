@@ -13,7 +13,7 @@ from nasbench.benchmarks.tabular.column import Column
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.table import Array
 
-_MOST_COMPARED = 200_000_000  # rows times the square of columns
+_MOST_COMPARED, _MOST_COLUMNS = 200_000_000, 300  # rows times the square of columns; and these alone
 
 
 def counts_epochs(column: Column, others: Sequence[Column]) -> bool:
@@ -64,7 +64,7 @@ def following(choices: Sequence[Column], numbered: Sequence[Column], export: Exp
         choices: the columns that may be hyper-parameters.
         numbered: the columns that number repetitions or epochs.
     """
-    if len(choices) < 3 or len(choices) ** 2 * len(choices[0].values) > _MOST_COMPARED:
+    if not 3 <= len(choices) <= _MOST_COLUMNS or len(choices) ** 2 * len(choices[0].values) > _MOST_COMPARED:
         return set()
     rows, kept = _combined([*choices, *numbered]).nunique(), list(choices)
     for column in sorted((c for c in reversed(choices) if c.is_number), key=lambda c: -c.distinct):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.tabular.direction import Sense, matches
+from nasbench.benchmarks.tabular.direction import Sense, is_score, matches
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import (
     Meaning,
@@ -126,8 +126,11 @@ def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
     column = Column(name, frame[name], _meaning(export, name, frame), _sense(export, name, frame))
     if export.is_choice(name) and may_number_repetitions(name):
         return replace(column, doubt="or does it number repetitions?")
-    if column.meaning != "choice" or export.is_choice(name) or column.has_few or not column.is_number:
+    if column.meaning != "choice" or export.is_choice(name) or not column.is_number:
         return column
+    if column.has_few:  # rounded scores have few values, too
+        is_doubtful = column.has_fractions and is_score(name) and not is_surely_chosen(name)
+        return replace(column, doubt="a word of its name is that of a score: is it one?") if is_doubtful else column
     if names_a_measure(name):
         return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
     if column.has_fractions and not is_surely_chosen(name):

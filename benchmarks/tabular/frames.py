@@ -229,9 +229,11 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     _refuse_size(data, 8 * rows * len(kinds))
     refuse_cells(data, rows, len(kinds))
     size, tables, whole = 0, list[pa.Table](), list[pa.Table]()
-    with pq.ParquetFile(data) as file:
+    texts = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
+    with pq.ParquetFile(data, read_dictionary=texts) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):
             part = pa.Table.from_batches([batch])
+            _refuse_size(data, size + sum(map(_decoded_bytes, part.columns)), most=MOST_BYTES // 2)
             for name, kind in kinds.items():
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
@@ -241,6 +243,17 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
             if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
                 whole, tables = [*whole, pa.concat_tables(tables).combine_chunks()], []
         return pa.concat_tables([*whole, *tables]) if whole or tables else file.read(columns=wanted)
+
+
+def _decoded_bytes(column: pa.ChunkedArray) -> int:
+    """The bytes that a column takes once each row has its own text."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    found = 0
+    for chunk in column.chunks:
+        lengths = pc.binary_length(chunk.dictionary)
+        found += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
+    return found
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

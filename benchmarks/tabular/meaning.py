@@ -46,8 +46,7 @@ _COEFFICIENTS = re.compile("dice|jaccard|overlap|corr|correlation|pearson|spearm
 _NORMS = re.compile(r"(?:.*[\W_])?grad(?:ient)?s?_?norm", re.IGNORECASE)
 """Names of what a training is observed by, unless they say a limit: `grad_norm`, and not `max_grad_norm`."""
 _SURELY = re.compile(
-    r"lr(?:_?\w)?|dropout|momentum|decay|alpha|beta\d?|gamma|lambda|eta|coef\w*|temperature|penalty|smooth(?:ing)?|tol"
-    r"|eps|epsilon|l1|l2|colsample\w*|subsample"
+    r"lr(?:_?\w)?|dropout|momentum|decay|coef\w*|temperature|penalty|smooth(?:ing)?|tol|colsample\w*|subsample"
 )
 """Last words that say what is chosen, whatever stands before them."""
 _BESIDE = re.compile(
@@ -55,7 +54,7 @@ _BESIDE = re.compile(
     r"|mixup|cutmix|cutout|erasing|drop|path|attention|attn|fc|conv|dense|input|output|feature|node|tree|leaf|child|pos|neg"
     r"|gain|range|entropy|ent|value|vf|policy|actor|critic|discount|gae|target|exploration|temp|kl|contrast|brightness"
     r"|rotation|shift|crop|flip|jitter|bagging|col|row|reg|ridge|lasso|elastic|shrinkage|grad(?:ient)?|warm|restart|cycle"
-    r"|step|samples?|length|probs|adam[wx]?|sgd|rmsprop|nesterov|x|y|z|[a-z]?\d+|\d+[a-z]?"
+    r"|step|samples?|length|probs|focal|lora|ccp|smooth(?:ing)?|adam[wx]?|sgd|rmsprop|nesterov|x|y|z|[a-z]?\d+|\d+[a-z]?"
 )
 """Words that stand beside those of `_WORDS` and `_KNOBS` in names of what is chosen: of `base_learning_rate`."""
 _OBSERVED = re.compile(r"(?:\w*_)?(?:clip_?fraction|norm|activation)")

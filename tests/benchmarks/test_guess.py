@@ -443,7 +443,7 @@ CHOSEN = (
 MEASURED = (
     "bits_per_dim model_size_mb weight_kb best_threshold speedup_factor harrell_c success_fraction "
     "model_gflops clip_fraction weight_norm activation_norm embedding_norm hidden_norm max_activation "
-    "cell_ms"
+    "cell_ms rel_l2 krippendorff_alpha cronbach_alpha"
 )
 
 
@@ -456,3 +456,18 @@ def test_fractions_of_their_own_are_doubted_where_a_word_of_the_name_may_be_meas
     whole = "".join(f"{i % 3},{i},{i * i / 9:.3f}\n" for i in range(40))
     assert all(said not in guessed(f"layers,bits_per_dim,val_nll\n{other}") for other in (few, whole))
     assert '[[hyperparameter]]\nname = "bits_per_dim"' in guessed(f"layers,bits_per_dim,val_nll\n{rows}")
+
+
+def test_rounded_scores_with_a_word_of_a_choice_are_doubted(guessed: Guessed) -> None:
+    said = "a word of its name is that of a score: is it one?"
+    rows = "".join(f"{i % 3},{0.5 + i % 7 / 50:.2f},{i * i / 9:.3f}\n" for i in range(40))
+    assert said in guessed(f"layers,acc_norm,val_nll\n{rows}")
+    assert said not in guessed(f"layers,loss_weight,val_nll\n{rows}")
+
+
+def test_many_columns_are_not_asked_whether_they_follow(guessed: Guessed, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"{i % 2},{i // 2},{i % 2 + i // 2},{i / 9:.3f}\n" for i in range(4))
+    said = "it follows from the others, which are a whole grid: or is it a measurement?"
+    assert said in guessed(f"width,depth,units,val_nll\n{rows}")
+    monkeypatch.setattr("nasbench.benchmarks.tabular._trainings._MOST_COLUMNS", 2)
+    assert said not in guessed(f"width,depth,units,val_nll\n{rows}")

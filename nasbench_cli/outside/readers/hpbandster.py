@@ -85,7 +85,7 @@ def _loss(result: dict[str, Any] | None) -> float | None:
 
 
 def _times(times: dict[str, float]) -> dict[str, float]:
-    return {"submitted": times["submitted"], "seconds": times["finished"]}
+    return {"submitted": float(times["submitted"]), "seconds": float(times["finished"])}
 
 
 READERS.add("hpbandster", HpBandSter())

@@ -148,6 +148,11 @@ DAMAGE: dict[str, tuple[Path, Change, str]] = {
         edited("random/quadratic/1/configs.json", "[0, 0, 1]", "[9, 9, 9]"),
         "none of a run",
     ),
+    "dates": (
+        HPBANDSTER,
+        edited("random/quadratic/1/results.json", '"submitted": 0.0', '"submitted": "now"'),
+        "none of a",
+    ),
     "no loss": (HPBANDSTER, edited("random/quadratic/1/results.json", "loss", "cost"), "a row is none of a run"),
     "cut data": (LOGGED, cut(DATA), "1 runs, and IOHprofiler_f1_Sphere.json 2"),
     "half a row": (LOGGED, lambda f: (f / DATA).write_text((f / DATA).read_text()[:-14]), "too short"),
