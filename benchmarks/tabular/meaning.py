@@ -123,6 +123,8 @@ def meaning_of(name: str) -> Meaning | None:
     if matches(name, _SEEDS):
         return None  # `model_seed`: a repetition, or what a person varies
     by_words, by_last = _by_words(name), _by_words(last)
+    if by_words == "rank" and is_score(name) and not any(map(_WORDS["rank"].fullmatch, (words[0], last))):
+        return "score"  # `label_ranking_average_precision`
     decides = (*MEASURED, "identity") if by_words == "choice" else MEASURED
     meaning = by_last if by_words in ("choice", *MEASURED) and by_last in decides else by_words
     return "resource" if meaning == "seconds" and _MONEY.search(name) else meaning

@@ -109,3 +109,8 @@ def test_signs_that_contradict_a_name_are_doubted(name: str, values: tuple[float
 )
 def test_of_two_meanings_in_a_name_its_last_word_decides(meaning: str, names: str) -> None:
     assert {name: meaning_of(name) for name in names.split()} == dict.fromkeys(names.split(), meaning)
+
+
+def test_a_score_of_a_ranking_is_no_rank() -> None:
+    named = {"label_ranking_average_precision": "score", "rank_test_accuracy": "rank", "accuracy_rank": "rank"}
+    assert {name: meaning_of(name) for name in named} == named
