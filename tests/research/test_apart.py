@@ -91,7 +91,7 @@ def _hang() -> None:
 
 MEASURES = """
 from research.gpu.apart import measured
-from tests.nasbench_cli.test_speed_apart import PLENTY, begins_another
+from tests.research.test_apart import PLENTY, begins_another
 if __name__ == "__main__":
     measured(begins_another, {seconds})
 """
