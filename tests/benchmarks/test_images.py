@@ -210,12 +210,10 @@ def test_size_classes_are_quantiles_of_what_can_be_trained() -> None:
     every = [c for c in found.space if not found.networks.infeasible(c)]  # type: ignore[attr-defined]
     assert len(every) == 15_284
     counts = [found.networks.size(c).parameters for c in every]
-    low, high = (bound.limit for bound in abilities.bounds(found, parse_constraints(["parameters@M"])))
-    assert np.quantile(counts, 0.36) <= low <= np.quantile(counts, 0.44)
-    assert np.quantile(counts, 0.56) <= high <= np.quantile(counts, 0.64)
-    (small,) = abilities.bounds(found, parse_constraints(["parameters@S"]))
-    assert small.upper
-    assert len(abilities.bounds(found, parse_constraints(["parameters@L"]))) == 2
+    small, middle, large = (abilities.bounds(found, parse_constraints([f"parameters@{c}"]))[0] for c in "SML")
+    assert np.quantile(counts, 0.36) <= middle.low <= np.quantile(counts, 0.44)
+    assert np.quantile(counts, 0.56) <= middle.high <= np.quantile(counts, 0.64)
+    assert small.low == -np.inf < small.high < middle.low < middle.high < large.low < large.high < np.inf
     with pytest.raises(UsageError, match="no table of val-error@20"):
         abilities.bounds(found, parse_constraints(["val-error@20@M"]))
     with pytest.raises(UsageError, match="maximised"):
