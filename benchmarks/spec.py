@@ -42,8 +42,8 @@ class BenchmarkSpec:
 
     @property
     def opens_a_file(self) -> bool:
-        """Whether it opens a file that its name says; `supernet:IMAGES:TABLE` has the names of what is installed."""
-        has_names = getattr(ON_FILES.get(self.name), "has_names", False) if self.file else False
+        """Whether it opens a file that its name says: not where the kind has two names there, as `supernet` has."""
+        has_names = bool(self.file) and getattr(ON_FILES.get(self.name), "has_names", False)
         return bool(self.file) and not (has_names and re.fullmatch(r"[\w.+-]+", self.file + self.column))
 
     @classmethod

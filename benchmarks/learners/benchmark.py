@@ -47,6 +47,9 @@ class LearnerBenchmark(Benchmark):
     repeatable = Repeatable.SAME_MACHINE
     kind = "live"
 
+    has_names = True
+    """Neither place is the path of a file (`BenchmarkSpec.opens_a_file`)."""
+
     def __init__(self, learner: str, name: str) -> None:
         check_choice("learner", learner, LEARNERS)
         check_choice("data set of learners", name, data.DATA)

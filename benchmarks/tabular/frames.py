@@ -230,10 +230,10 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     refuse_cells(data, rows, len(kinds))
     size, tables, whole = 0, list[pa.Table](), list[pa.Table]()
     texts = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
-    with pq.ParquetFile(data, read_dictionary=texts) as file:
+    _refuse_repeated(data, texts)
+    with pq.ParquetFile(data) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):
             part = pa.Table.from_batches([batch])
-            _refuse_size(data, size + sum(map(_decoded_bytes, part.columns)), most=MOST_BYTES // 2)
             for name, kind in kinds.items():
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
@@ -245,15 +245,16 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
         return pa.concat_tables([*whole, *tables]) if whole or tables else file.read(columns=wanted)
 
 
-def _decoded_bytes(column: pa.ChunkedArray) -> int:
-    """The bytes that a column takes once each row has its own text."""
-    if not pa.types.is_dictionary(column.type):
-        return int(column.nbytes)
-    found = 0
-    for chunk in column.chunks:
-        lengths = pc.binary_length(chunk.dictionary)
-        found += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
-    return found
+def _refuse_repeated(data: Path, texts: list[str]) -> None:
+    """Refuses columns of texts that are too large once each row has its own: a few rows of one text may be that."""
+    size = 0
+    with pq.ParquetFile(data, read_dictionary=texts) as file:
+        for group in range(file.num_row_groups if texts else 0):
+            for column in file.read_row_group(group, columns=texts).columns:
+                for chunk in column.chunks:
+                    lengths = pc.binary_length(chunk.dictionary)
+                    size += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
+                    _refuse_size(data, size, most=MOST_BYTES // 2)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -78,3 +78,9 @@ def with_unit(name: str, unit: str) -> str:
 def listed(words: Sequence[str], last: str = "and") -> str:
     """Words joined by commas, with `last` before the last word."""
     return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def some(names: Sequence[str], last: str = "and", most: int = 4) -> str:
+    """Names as a list, which ends in a number where there are many."""
+    more = len(names) - most
+    return listed(names, last) if more <= 0 else f"{', '.join(names[:most])} {last} {more:,} more"

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 
 from nasbench.base.errors import UsageError, unknown
-from nasbench.base.numbers import count, listed
+from nasbench.base.numbers import count, listed, some
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
 from nasbench.cli.outside._unused import check_named, check_unused, plain
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
@@ -84,13 +84,8 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         left = check_unused(
             frame, [*roles.values(), value], setting, frame[roles["seed"]] if "seed" in roles else alone
         )
-        notes += [f"not read: {listed(_first(left))}"] * bool(left)
+        notes += [f"not read: {some(left, most=_LISTED)}"] * bool(left)
     return Rows(rows, value, shape, asked.sense if is_ours else _sense(value), "", "; ".join(notes))
-
-
-def _first(columns: list[str]) -> list[str]:
-    """Names to list: the first of many, and how many others there are."""
-    return columns if len(columns) <= _LISTED else [*columns[:_LISTED], f"{len(columns) - _LISTED:,} more"]
 
 
 def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:

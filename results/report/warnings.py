@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nasbench.base.numbers import count, listed
+from nasbench.base.numbers import count, listed, some
 from nasbench.results.sources import Sources, changed
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
@@ -17,7 +17,6 @@ from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.status import absent, status
 from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import under_way
-from nasbench.results.verdict.leading import some
 
 
 def warnings_of(comparison: Comparison, fragments: Sequence[Fragment]) -> list[str]:

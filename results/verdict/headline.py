@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nasbench.base.numbers import count, listed
+from nasbench.base.numbers import count, listed, some
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.verdicts import Pair, Verdicts
@@ -17,7 +17,6 @@ from nasbench.results.verdict.leading import (
     leading,
     not_tested,
     pairs_of_leader,
-    some,
     tuned_on,
 )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nasbench.base.numbers import listed
+from nasbench.base.numbers import some
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.ranks import Rank
 from nasbench.results.statistics.verdicts import Pair, Verdicts
 
 _MOST_LEADERS = 3
-_MOST_NAMED = 4  # names in a sentence
 
 
 class Lead(NamedTuple):
@@ -99,9 +98,3 @@ def tuned_on(comparison: Comparison, method: int) -> list[str]:
 def full_name(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
     """The name of a method, with the names of those that are identical to it."""
     return " = ".join(comparison.methods[m] for m in verdicts.kind_of(method))
-
-
-def some(names: Sequence[str], last: str = "and", most: int = _MOST_NAMED) -> str:
-    """Names as a list, which ends in a number where there are many."""
-    more = len(names) - most
-    return listed(names, last) if more <= 0 else f"{', '.join(names[:most])} {last} {more} more"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.base.numbers import count, listed, p_value
+from nasbench.base.numbers import count, listed, p_value, some
 from nasbench.results.curves import Array
 from nasbench.results.statistics.comparison import Comparison, on_common_seeds
 from nasbench.results.statistics.estimates import cannot_differ
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.wilcoxon import RankTests
 from nasbench.results.verdict.headline import why_no_verdict
-from nasbench.results.verdict.leading import full_name, pairs_of_leader, some
+from nasbench.results.verdict.leading import full_name, pairs_of_leader
 
 
 def limits(comparison: Comparison) -> list[str]:

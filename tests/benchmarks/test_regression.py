@@ -181,3 +181,4 @@ def test_two_names_of_what_is_installed_open_no_file() -> None:
         for text in ("nb201-cifar10", "mlp:a.csv:y", "supernet:digits:cells-organa", "supernet:../digits:cells-organa")
     }
     assert list(opens.values()) == [False, True, False, True]
+    assert not BenchmarkSpec.parse("learner:svm:digits").opens_a_file

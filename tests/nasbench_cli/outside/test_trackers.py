@@ -317,6 +317,6 @@ def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch, e
     assert "has more than 100 bytes" in refused(experiment)
 
 
-def test_a_text_of_yaml_is_joined_piece_by_piece(tmp_path: Path) -> None:
+def test_a_text_of_yaml_over_many_lines_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "meta.yaml").write_text("name: " + "a\n  " * 200_000 + "b\n")
     assert _facts(tmp_path / "meta.yaml") == {"name": "a " * 200_000 + "b"}
