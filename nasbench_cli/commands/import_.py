@@ -209,13 +209,15 @@ def _write_guess(data: Path, spec: Path | None) -> None:
         if made:
             spec.unlink()  # it would stand in the way of the next attempt
         raise UsageError(f"cannot write {spec}: {error.strerror}; --spec names another file to write") from None
-    say(
-        f"{spec}: {count(guessed.hyperparameters, 'hyper-parameter')}, {count(guessed.metrics, 'metric')}, the "
-        f"objective from the column {guessed.objective}; {count(guessed.doubts, 'doubt')} (comments that begin with a "
-        "question mark)"
-    )
+    say(f"{spec}: what the columns of {data} were taken for, by their names and values")
+    for role, names in guessed.roles.items():
+        say(f"  {role + ':':<18}{names}")
+    say(f"{count(len(guessed.doubts), 'doubt')}{':' if guessed.doubts else ''}")
+    for doubt in guessed.doubts:
+        say(f"  {doubt}")
     try:
         user_table.read_table(data, spec)
     except UsageError as error:
         say(f"an import refuses it until it is corrected: {error}")
-    say(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")
+    command = shlex.join(["nasbench", "import", "table", str(data), "--spec", str(spec)])
+    say(f"Correct in it what is wrong, then: {command}")

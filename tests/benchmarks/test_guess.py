@@ -61,7 +61,11 @@ def test_a_guess_is_written_once_and_imported_by_the_command_it_names(
     done = nasbench("import", "table", data, "--guess")
     spec = tmp_path / "my digits.toml"
     assert done.code == 0, done.err
-    assert "3 hyper-parameters, 4 metrics" in done.out
+    assert "hyper-parameters: activation, units and learning_rate" in done.out
+    assert "objective:        valid_accuracy, more is better" in done.out
+    assert "test_accuracy, more is better; parameters and seconds, less is better" in done.out
+    assert "2 doubts:\n  missing: a configuration" in done.out
+    assert "parameters: cheap = true if it is known before training" in done.out
     assert "refused" not in done.out
     assert f"nasbench import table '{data}' --spec '{spec}'" in done.out
     assert nasbench("import", "table", data, "--spec", spec).code == 0
@@ -289,9 +293,9 @@ def test_tables_of_other_people_are_guessed(tmp_path: Path) -> None:
         pytest.skip("needs shared/data, which is never committed")
     accel = guess(DATA / "families" / "accel-nasbench" / "accel_nasbench.parquet")
     facts = tomllib.loads(accel.text)
-    assert (accel.hyperparameters, accel.objective, facts["cost"], facts["space"]) == (
+    assert (len(facts["hyperparameter"]), accel.roles["objective"], facts["cost"], facts["space"]) == (
         28,
-        "val_top1",
+        "val_top1, more is better",
         "train_time",
         "listed",
     )
