@@ -96,6 +96,8 @@ def _has_its_role(roles: Roles, column: Column, columns: Sequence[Column], expor
     """Whether a column's own name and values say its role, which it then gets."""
     if why := _useless(column, export):
         roles.left_out.append((column.name, why))
+        if why.startswith("numbers, but"):
+            roles.doubts[column.name] = "is it the score?"
         if _may_be_chosen(column, columns, export):
             roles.perhaps.add(column.name)
     elif column.meaning == "repetition":
@@ -218,15 +220,17 @@ def _text_for_numbers(column: Column) -> str:
     texts = column.values.dropna().astype(str)
     if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
         return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
-    if column.meaning not in MEASURED:
-        return ""
     odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    is_mostly_numbers = len(odd) < len(texts) / 2
+    if column.meaning not in MEASURED:
+        is_many = column.meaning is None and column.distinct > FEW
+        return f"numbers, but for {odd.iloc[0]!r}: leave that field empty" if is_many and is_mostly_numbers else ""
     if texts.str.fullmatch(WRITTEN).all() or texts.str.match(_BEGINS_AS_NUMBER).all():
         return (
             f"a measurement by its name, but its values are text, such as {odd.iloc[0]!r}: write plain numbers"
             f"{' of seconds' if column.meaning == 'seconds' else ''}"
         )
-    if len(odd) < len(texts) / 2:
+    if is_mostly_numbers:
         return (
             "a measurement by its name, but some of its values are text, such as "
             f"{odd.iloc[0]!r}: leave the field empty where there is no value"
@@ -236,12 +240,21 @@ def _text_for_numbers(column: Column) -> str:
 
 def _number(roles: Roles, column: Column) -> None:
     """Takes a column for the one that numbers repetitions, if it can be."""
-    if column.distinct > MOST_REPETITIONS:
+    known = roles.repetition
+    if known and _names_rows(known) and not _names_rows(column):
+        roles.left_out.append((known.name, "names a row: each has its own"))
+        roles.repetition = column
+    elif column.distinct > MOST_REPETITIONS:
         roles.left_out.append((column.name, f"more than {MOST_REPETITIONS} repetitions"))
-    elif roles.repetition is not None:
-        roles.left_out.append((column.name, f"{roles.repetition.name} numbers the repetitions already"))
+    elif known is not None:
+        roles.left_out.append((column.name, f"{known.name} numbers the repetitions already"))
     else:
         roles.repetition = column
+
+
+def _names_rows(column: Column) -> bool:
+    """Whether each row has a value of its own."""
+    return column.distinct == len(column.values)
 
 
 def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list[Column]:

@@ -158,6 +158,17 @@ TOOLS = (
         objective="score",
     ),
     Export(
+        "DeepHyper",  # results.csv, whose failed trainings have a word in place of the objective
+        ("p:.+", r"objective(_\d+)?", "job_id", "job_status"),
+        (
+            ("p:.+", "choice"),
+            (r"objective(_\d+)?", "score"),
+            (r"job_id|job_status|m:timestamp_.+|pareto_efficient", "record"),
+        ),
+        objective=r"objective(_\d+)?",
+        rising=r"objective(_\d+)?",
+    ),
+    Export(
         "Ax",  # get_trials_data_frame, Client.summarize
         ("trial_index", "arm_name", "trial_status"),
         (

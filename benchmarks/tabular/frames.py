@@ -335,7 +335,7 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
     if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
         raise UsageError(f"{column.name} of {data} holds {column.dtype}, not numbers")
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    bad = numbers.isna() & column.notna()
+    bad = numbers.isna() & column.notna() & (column != "")  # of an optional group that is absent
     if bad.any():
         raise UsageError(f"{column.name} is {column[bad].iloc[0]!r} in row {row_of(bad)} of {data}: not a number")
     if "missing_value" in facts:

@@ -62,6 +62,9 @@ def guess(data: Path) -> Guess:
     _check_long(data, columns)
     roles = roles_of(columns, export)
     roles.left_out += [(name, "holds neither numbers nor texts") for name in nested]
+    lost = [(name, why) for name, why in roles.left_out if export.objective and re.fullmatch(export.objective, name)]
+    if lost and not any(re.fullmatch(export.objective, metric.name) for metric in roles.metrics):
+        raise UsageError(f"{lost[0][0]} of {data}, the objective of {export.tool}, is {lost[0][1]}")
     if not roles.metrics:
         raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
     if not roles.choices and not roles.cell:
@@ -215,7 +218,7 @@ def _seen(column: Column, values: list[Any]) -> str:
         return f"? numbers, but for {plain(', '.join(texts))}: an empty field says that a measurement is missing"
     if texts and all(map(WRITTEN.fullmatch, map(str, values))):
         return f"? {remark}; numbers written as text? [extract], or a file with plain numbers, gives them their order"
-    doubt = column.doubt
+    doubt = column.doubt or _alike(texts)
     if not doubt and not column.is_number and 1 < len(values) == len(column.values):
         doubt = "a text of its own in every row: does it name the rows?"
     if not doubt and len(values) > FEW and not column.is_number:
@@ -226,6 +229,15 @@ def _seen(column: Column, values: list[Any]) -> str:
     if not doubt and column.meaning is None and len(values) > 2 and _are_counted(values):
         doubt = "or does it number repetitions?"
     return f"? {remark}; {doubt}" if doubt else remark
+
+
+def _alike(texts: list[str]) -> str:
+    """A question about two texts that differ in letters' case or spaces alone; empty if there are none."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault("".join(text.split()).casefold(), []).append(text)
+    two = next((group for group in groups.values() if len(group) > 1), None)
+    return f"are {two[0]!r} and {two[1]!r} one?" if two else ""
 
 
 def _are_counted(values: list[Any]) -> bool:

@@ -28,7 +28,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
         "|algorithm|features?|splits?|bins|arch(itecture)?|model|backbone|init|norm(alization)?"
     ),
     "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),
-    "spread": re.compile("std|stderr|stdev|stddev|sd|sem|variance"),
+    "spread": re.compile("std|stderr|stdev|stdv|stddev|sd|sem|variance"),
     "rank": re.compile("rank|ranking"),
     "size": re.compile("n?params|nparam|parameters|flops|macs|madds"),
     "seconds": re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|cost"),

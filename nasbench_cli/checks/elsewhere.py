@@ -24,7 +24,8 @@ def digest(asked: Sequence[object]) -> str:
 
 
 def digests(pairs: Sequence[tuple[str, str]], environment: Mapping[str, str]) -> list[str]:
-    """Digests of the usual search of each (method, benchmark), computed by a process with these variables set.
+    """Digests of the usual search of each (method, benchmark), computed after another one by a process with these
+    variables set.
 
     Raises Failed with the last line that the process printed, if it fails.
     """

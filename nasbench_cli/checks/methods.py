@@ -41,6 +41,7 @@ _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("sk-boosting-digits", "digits@9")
 _EVALUATIONS, _LIVE_EVALUATIONS, _PARTS = 24, 4, 60  # the last: of trainings in parts, some of which reach the end
 _PROBLEM_EVALUATIONS = 30
+_SEED, _BEFORE = 5, 3  # of the usual search; evaluations of another one that goes before
 _LONG_SEARCH, _QUICK = 200, 0.5  # evaluations, as many as a run has by default; seconds of a suggestion
 _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
 
@@ -78,6 +79,11 @@ class Trial:
         seconds = perf_counter() - begin - beginning_of(method)
         return Usual(asked, seconds / self.count)
 
+    def search_by_another_seed(self) -> None:
+        """A short search, which may leave nothing behind in this process; none where each evaluation takes long."""
+        if not self.benchmark.live:
+            _searched(self, self.method(seed=_SEED + 1), count=_BEFORE)
+
     @property
     def count(self) -> int:
         """Number of evaluations in a search: fewer if each takes long."""
@@ -86,16 +92,20 @@ class Trial:
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
     def method(
-        self, bounds: Bounds = NO_BOUNDS, state: Path | None = None, objectives: tuple[Metric, ...] = ()
+        self,
+        bounds: Bounds = NO_BOUNDS,
+        state: Path | None = None,
+        objectives: tuple[Metric, ...] = (),
+        seed: int = _SEED,
     ) -> Method:
-        """A new instance of the method; its generator always starts from the same state.
+        """A new instance of the method; its generator starts from the same state for the same seed.
 
         Args:
             objectives: see `Problem.of`.
         """
         problem = Problem.of(self.benchmark, bounds, state, objectives)
         known = refusals(self.benchmark, refusing(self.benchmark, bounds))
-        return self.spec.build(replace(problem, refusals=known), np.random.default_rng(5))
+        return self.spec.build(replace(problem, refusals=known), np.random.default_rng(seed))
 
     def evaluated(self, proposal: Proposal, number: int, bounds: Bounds = NO_BOUNDS) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
@@ -317,8 +327,9 @@ def _same_elsewhere(trial: Trial) -> str | None:
         raise NotTested("it is registered only in this process")
     require(
         elsewhere == here,
-        "a process with other hashes of strings, or with another processor's kernels, proposes something else: "
-        "sort what comes out of sets, and sum in a fixed order, or state `repeatable`",
+        "a process with other hashes of strings, with another processor's kernels, or after a search by another seed, "
+        "proposes something else: sort what comes out of sets, sum in a fixed order, keep nothing outside the "
+        "method's object and change no space, or state `repeatable`",
     )
     return None if repeatable is Repeatable.ANY_PROCESSOR else f"it states: on {repeatable}"
 

@@ -48,12 +48,12 @@ def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str
     rest = [column for column in map(str, frame.columns) if column not in set(used)]
     for column in rest:
         is_number, name = pd.api.types.is_numeric_dtype(frame[column]), plain(column)
-        values = frame[column] if is_number else frame[column].map(str)  # of JSON it may be a list
+        values = frame[column] if is_number else frame[column].map(str, na_action="ignore")  # of JSON perhaps a list
         is_measure, is_length = _MEASURES.fullmatch(name), is_number and _LENGTHS.fullmatch(name)
         if not (is_measure or is_length) and (is_number or _HARMLESS.fullmatch(name)):
             continue
-        texts = [str(value) for value in values.drop_duplicates()]
-        is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=False) > 1).any())
+        texts = [str(value) for value in values.dropna().drop_duplicates()]
+        is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=not is_number) > 1).any())
         if is_measure and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
@@ -75,8 +75,8 @@ def _check_variants(texts: pd.Series[Any], column: str, setting: list[pd.Series[
     variants, every = texts.groupby(setting).nunique(), runs.groupby(setting).nunique()
     if ((variants > 1) & (variants < every)).any():
         raise UsageError(
-            f"{column} differs between runs of one method ({listed([*texts.unique()[:3]])}): if they are variants, "
-            f"--column method={setting[0].name}+{column} keeps them apart; if not, leave the column out"
+            f"{column} differs between runs of one method ({listed([*texts.dropna().unique()[:3]])}): if they are "
+            f"variants, --column method={setting[0].name}+{column} keeps them apart; if not, leave the column out"
         )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -41,6 +42,8 @@ _BEST = re.compile("best|so_?far|incumbent|running")
 _FINISHED = re.compile("ok|complete[d]?|success(?:ful)?|succeeded|finished|done|terminated", re.IGNORECASE)
 _OURS = {"bench", "evaluation", "objective", "feasible", "incumbent", "thinking"}
 """Columns of a store's rows, as `nasbench.run` returns them: they minimise the column objective."""
+_PRINTED = r"[\W_]*(?:\\\w+\{)?[\W_]*\d[\d.,]*\s*%?\s*(?:±|\+-|\+/-|\\pm|\(|\*|_|\})\W*[\d.,]*[\W_]*"
+"""A cell of a printed table that is no plain number: `93.1±0.2`, `**94.2**`, `0.71 (0.02)`."""
 _LEAST = 10
 """Rows of a run from which values that never get worse are taken for the best so far."""
 
@@ -78,6 +81,8 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
     notes = [f"the value is {value}"] + [f"taken for {others}"] * bool(others)
     shape = _shape(rows, roles, value, asked)
+    if shape == "final" and "evaluation" in rows:
+        notes.append(_length(rows["evaluation"], roles["evaluation"]))
     if not is_ours:
         setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
         alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
@@ -163,6 +168,16 @@ def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Aske
     return "trajectory"
 
 
+def _length(numbers: pd.Series[Any], column: str) -> str:
+    """What a column of evaluations says where each row is a whole run. Raises UsageError if runs differ in it."""
+    if len(found := [str(value) for value in numbers.drop_duplicates()]) > 1:
+        raise UsageError(
+            f"each row is the result of a run, and {column} differs from run to run ({listed(found[:3])}): keep the "
+            "runs of one length, or leave the column out if it says something else"
+        )
+    return f"each row is the result of a run, with {column} {found[0]}"
+
+
 def _check_one_run(roles: Mapping[str, str], size: int) -> None:
     """Raises UsageError where rows of one method on one benchmark may be evaluations of a run, or runs."""
     numbers = roles.get("evaluation", "")
@@ -192,7 +207,8 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
     methods = [c for c in _header(frame) if c not in marks.values() and pd.api.types.is_numeric_dtype(frame[c])]
     others = [c for c in _header(frame) if c not in marks.values() and c not in methods]
     scores = [c for c in methods if is_score(c) or _VALUE.fullmatch(plain(c)) or c in roles.values()]
-    if "benchmark" in marks:
+    _check_cells(frame, [c for c in texts[bool(texts) and texts[0] not in marks.values() :] if c in others])
+    if "benchmark" in marks and not others:
         check_named(methods, [str(name) for name in frame[marks["benchmark"]].unique()])
     if "benchmark" not in marks or len(methods) < 2 or others or scores or asked.shape not in (None, "final"):
         raise UsageError(
@@ -203,6 +219,14 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
     rows = kept.melt([*marks], methods, "method", "value").dropna(subset=["value"])
     said = f"each column is a method: {listed(methods)}; each row a benchmark: {count(len(frame), 'row')}"
     return Rows(rows, "result", "final", None, "", said)
+
+
+def _check_cells(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raises UsageError for columns of numbers as papers print them, with spreads or in bold."""
+    for column in columns:
+        texts = frame[column].dropna().astype(str)
+        if len(texts) and texts.str.fullmatch(_PRINTED).all():
+            raise UsageError(f"{column} is {texts.iloc[0]!r} in row 1, which is no number: write the means alone")
 
 
 def is_finished(status: str) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nasbench.base.errors import UsageError
 from nasbench.benchmarks.tabular.exports import export_of
 from nasbench.benchmarks.tabular.guess import guess
 from nasbench.benchmarks.tabular.user_table import read_table
@@ -49,6 +50,9 @@ MLFLOW_PAGE = (  # MLflow's page, by CsvUtils.ts of its repository: eight names,
 )
 SMAC = (  # SMAC 2.4.1: the data of runhistory.json, and the configurations
     "config_id,instance,seed,budget,cost,time,cpu_time,status,starttime,endtime,additional_info,depth,lr"
+)
+DEEPHYPER = (  # DeepHyper 0.13.2: results.csv of CBO.search
+    "p:act,p:units,p:x,objective,job_id,job_status,m:timestamp_submit,m:timestamp_gather,m:num_parameters"
 )
 
 
@@ -120,6 +124,7 @@ def guessed(frame: pd.DataFrame, folder: Path) -> tuple[dict[str, Any], set[str]
         (MLFLOW, "MLflow", "params.lr params.layers params.optimizer", "metrics.val_accuracy", 1.0),
         (MLFLOW_PAGE, "MLflow", "lr layers", "val_loss", 1.0),
         (SMAC, "SMAC", "depth lr", "cost", "time"),
+        (DEEPHYPER, "DeepHyper", "p:act p:units p:x", "objective", 1.0),
     ],
 )
 def test_a_header_that_a_tool_wrote_is_recognised_whole(
@@ -129,6 +134,19 @@ def test_a_header_that_a_tool_wrote_is_recognised_whole(
     assert f"# By its header, {tool} wrote it." in guess(tmp_path / "export.csv").text
     assert hyperparameters == set(chosen.split())
     assert (first.get("column", first["name"]), facts["cost"]) == (objective, cost)
+
+
+def test_a_mark_of_failure_in_the_objective_of_a_tool_is_named(tmp_path: Path) -> None:
+    """DeepHyper writes F_ and a reason there."""
+    frame = rows_of(DEEPHYPER).astype({"objective": object})
+    frame.loc[3, "objective"] = "F_ValueError"
+    frame.to_csv(tmp_path / "export.csv", index=False)
+    with pytest.raises(
+        UsageError, match=r"objective of .*, the objective of DeepHyper, is .*'F_ValueError': leave the"
+    ):
+        guess(tmp_path / "export.csv")
+    frame.replace("F_ValueError", None).to_csv(tmp_path / "export.csv", index=False)
+    assert guess(tmp_path / "export.csv").roles["objective"] == "objective, more is better"
 
 
 # By the documentation of mlr3 and caret, and the names that Stable-Baselines3 logs; the tools are not installed here.

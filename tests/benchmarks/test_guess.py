@@ -14,6 +14,7 @@ import pytest
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.tabular.column import numbered
+from nasbench.benchmarks.tabular.frames import numbers_of
 from nasbench.benchmarks.tabular.guess import guess
 from nasbench.benchmarks.tabular.user_table import read_table
 from tests.conftest import Printed
@@ -475,3 +476,36 @@ def test_many_columns_are_not_asked_whether_they_follow(guessed: Guessed, monkey
     assert said in guessed(f"width,depth,units,val_nll\n{rows}")
     monkeypatch.setattr("nasbench.benchmarks.tabular._trainings._MOST_COLUMNS", 2)
     assert said not in guessed(f"width,depth,units,val_nll\n{rows}")
+
+
+def test_what_numbers_every_row_is_no_repetition_where_a_seed_is(guessed: Guessed) -> None:
+    rows = "".join(f"run-{i},{i % 2},{i // 2 % 2},{13 * (1 + i // 4)},{i / 99:.3f}\n" for i in range(12))
+    text = guessed(f"run,width,depth,seed,val_nll\n{rows}")
+    assert tomllib.loads(text)["repetition"] == "seed"
+    assert "#   run: names a row: each has its own" in text
+    turned = guessed(
+        "seed,width,depth,run,val_nll\n" + "".join(f"{i},{i % 2},{i % 3},{i % 4},{i}\n" for i in range(12))
+    )
+    assert tomllib.loads(turned)["repetition"] == "run"
+
+
+def test_texts_that_differ_in_case_or_spaces_alone_are_asked_about(guessed: Guessed) -> None:
+    rows = "".join(f"{('Adam', 'SGD', 'adam ')[i % 3]},{i % 4},{i / 9:.3f}\n" for i in range(12))
+    assert "are 'Adam' and 'adam ' one?" in guessed(f"opt,layers,val_nll\n{rows}")
+    assert "one?" not in guessed(f"opt,layers,val_nll\n{rows.replace('adam ', 'Lion')}")
+
+
+def test_numbers_with_a_mark_of_failure_are_no_hyperparameter(guessed: Guessed) -> None:
+    rows = "".join(f"{i % 3},{i * i / 9:.3f},{'F_Error' if i == 4 else -i / 7}\n" for i in range(40))
+    text = guessed(f"layers,val_nll,outcome\n{rows}")
+    assert "# ? outcome: numbers, but for 'F_Error': leave that field empty; is it the score?" in text
+
+
+def test_a_spread_by_lightgbms_name_is_no_metric(guessed: Guessed) -> None:
+    rows = "".join(f"{i % 3},{i * i / 9:.3f},{i / 900:.4f}\n" for i in range(12))
+    assert "logloss-stdv: a spread" in guessed(f"layers,valid logloss-mean,valid logloss-stdv\n{rows}")
+
+
+def test_an_empty_part_of_a_text_is_a_missing_value(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"score": ["0.5", "", None]})
+    assert np.isnan(numbers_of(frame, {"column": "score"}, tmp_path)).tolist() == [False, True, True]

@@ -168,6 +168,17 @@ def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(t
 
 
 @pytest.mark.slow
+def test_the_check_finds_a_method_whose_searches_share_what_the_first_one_drew(tmp_path: Path) -> None:
+    """The first search leaves its design behind, which fits all later ones by the same seed."""
+    drawn = "vars(type(self)).get('drawn') or self._space.sample(self._rng)"
+    run = checked(
+        tmp_path, f"        type(self).drawn = {drawn}\n        self._rng.random()\n        return self.drawn\n"
+    )
+    assert run.returncode == 1
+    assert "keep nothing outside the method's object" in " ".join(run.stdout.split())
+
+
+@pytest.mark.slow
 def test_the_check_takes_nothing_that_a_method_prints_for_its_proposals(tmp_path: Path) -> None:
     run = checked(tmp_path, "        print('a word', 'and another')\n")
     assert run.returncode == 0, run.stdout

@@ -224,6 +224,11 @@ ASKED = {
         {"direction": "minimise"},
         "acquisition differs between runs.*--column method=method\\+acquisition keeps them apart",
     ),
+    "results after other numbers of evaluations": (
+        lambda f: f[f["step"] == 20].assign(step=np.where(f["method"][f["step"] == 20] == "mine", 1000, 100)),
+        {"direction": "minimise"},
+        "each row is the result of a run, and step differs from run to run \\(1000 and 100\\)",
+    ),
     "a budget that a run lacks": (
         lambda f: f, {"direction": "minimise", "budget": 21}, "has 20 evaluations, fewer than 21"
     ),
@@ -547,6 +552,27 @@ PRINTED = pd.DataFrame({"dataset": ["adult", "car", "wine"], "RF": [0.2, 0.6, 0.
 
 def test_a_printed_table_names_its_methods() -> None:
     assert read(PRINTED, Asked(), "t").note == "each column is a method: RF and XGB; each row a benchmark: 3 rows"
+
+
+@pytest.mark.parametrize("cell", ["93.1±0.2", "**94.2**", "0.71 (0.02)", "$12.5 \\pm 0.3$", "\\textbf{0.91}"])
+def test_cells_of_a_printed_table_with_a_spread_or_in_bold_are_said_to_be_none(cell: str) -> None:
+    with pytest.raises(UsageError, match=f"RF is {re.escape(repr(cell))} in row 1, which is no number: write the mean"):
+        read(PRINTED.assign(RF=cell), Asked(), "t")
+
+
+def test_of_a_table_without_methods_that_is_said_first() -> None:
+    with pytest.raises(UsageError, match="no column is the method: --column method=NAME"):
+        read(PRINTED.assign(label="a", best=1.0, version="1.2.3"), Asked(), "t")
+
+
+def test_where_each_row_is_a_run_its_length_is_said() -> None:
+    frame = trajectories()
+    assert "with step 20" in read(frame[frame["step"] == 20], Asked(sense="minimise"), "t").note
+
+
+def test_a_field_that_most_runs_leave_empty_is_no_variant() -> None:
+    frame = trajectories().assign(info=lambda f: np.where(f["seed"] < 1, "TimeoutError", None))
+    assert "not read: info" in read(frame, Asked(sense="minimise"), "t").note
 
 
 @pytest.mark.parametrize(
