@@ -108,5 +108,7 @@ def test_a_wheel_whose_files_others_have_replaced_says_so(installed: Path) -> No
 def test_one_version_is_named_everywhere() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f'"version": "{version}"' in (ROOT / "codemeta.json").read_text()
+    assert f'version: "{version}"\n' in (ROOT / "packaging" / "conda.yaml").read_text()
     released = r"^## (\S+) \((?!unreleased)"
     assert re.search(released, (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
