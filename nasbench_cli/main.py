@@ -100,6 +100,7 @@ def cli(context: click.Context, /, debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the command line: ends the process with an exit code from `nasbench.base.exits`."""
+    os.environ.pop("MPLBACKEND", None)  # of a notebook's kernel: nothing is shown here, and it may not be installed
     replace_closed()
     drop_unwritable_errors()
     name_output()

@@ -113,7 +113,8 @@ def _has_its_role(roles: Roles, column: Column, columns: Sequence[Column], expor
 
 def _doubt_of_measure(column: Column, columns: Sequence[Column], export: Export) -> str:
     """Why a column of measurements may hold what is chosen; empty if nothing says so."""
-    if column.meaning == "score" and not is_score(column.name) and not export.knows(column.name):
+    is_known = is_score(column.name) or export.knows(column.name)
+    if column.meaning == "score" and not is_known and split_of(column.name):
         return "its name says a split, and no score: or is it a hyper-parameter?"
     if _may_be_chosen(column, columns, export):
         return f"{column.distinct} values, before the score: or is it a hyper-parameter?"

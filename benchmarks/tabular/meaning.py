@@ -35,6 +35,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
     "resource": re.compile("latency|energy|power|memory|ram|kwh|co2|throughput|fps"),
 }
 """Meaning → the words in a name that indicate it; an earlier meaning has priority."""
+_OBJECTIVE = re.compile("objective|objectivevalue")
 _KNOBS = re.compile(
     "limit|budget|fraction|frac|split|threshold|thresh|tolerance|tol|coef\\w*|weights?|scale|complexity|penalty|bits"
     "|dims?|steps|function|fn|type|mode|interval|frequency|freq|window|factor|patience|alpha|beta\\d?|gamma|lambda|eta"
@@ -79,6 +80,7 @@ _WHOLE: dict[str, Meaning | None] = {
     **dict.fromkeys(
         ("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps"), "epoch"
     ),
+    **dict.fromkeys(("boosting_round",), "epoch"),
     **dict.fromkeys(("budget", "fidelity", "resource", "resources", "n_resources", "rung"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),
     **dict.fromkeys(("start_time", "end_time", "starttime", "endtime", "start time", "end time"), "identity"),
@@ -108,7 +110,7 @@ def meaning_of(name: str) -> Meaning | None:
         return _WHOLE[name.lower()]
     if is_rate(name):
         return "resource"
-    words = [parts[0] for parts in counted(name)]
+    words = [piece for _, *pieces in counted(name) for piece in pieces]
     while len(words) > 1 and _TRAILING.fullmatch(words[-1]) and not _KNOBS.fullmatch(words[-1]):
         words.pop()
     last = words[-1] if words else ""
@@ -176,7 +178,7 @@ def _by_words(name: str) -> Meaning | None:
     for meaning, words in _WORDS.items():
         if matches(name, words):
             return meaning
-    return "score" if names_a_measure(name) else None
+    return "score" if names_a_measure(name) or matches(name, _OBJECTIVE) else None
 
 
 def names_a_measure(name: str) -> bool:

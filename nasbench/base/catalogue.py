@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +39,20 @@ def registrations(folder: Path, registry: str) -> Iterator[tuple[Path, Entry]]:
                 yield path, Entry(found["name"], found["summary"] or "", place[0] if len(place) > 1 else "")
 
 
+def points_of(group: str) -> tuple[list[EntryPoint], dict[str, str]]:
+    """The entry points of a group, and a reason for each installed package whose entry points cannot be read."""
+    try:
+        return list(entry_points(group=group)), {}
+    except UnicodeDecodeError:
+        found, unread = list[EntryPoint](), dict[str, str]()
+        for package in distributions():
+            try:
+                found += [point for point in package.entry_points if point.group == group]
+            except UnicodeDecodeError:
+                unread[str(package.metadata["Name"])] = "the entry_points.txt of this package is not UTF-8"
+        return found, unread
+
+
 def module_called(package: str, name: str) -> Path | None:
     """The source file of a package with a name; None if there is none."""
     spec = importlib.util.find_spec(package)
@@ -55,7 +69,5 @@ def catalogue(package: str, registry: str, points: str) -> list[Entry]:
     spec = importlib.util.find_spec(package)
     assert spec is not None and spec.submodule_search_locations is not None  # a package of ours
     ours = [entry for folder in spec.submodule_search_locations for _, entry in registrations(Path(folder), registry)]
-    theirs = [
-        Entry(p.name, f"of {p.dist.name if p.dist else p.module}", "plug-ins") for p in entry_points(group=points)
-    ]
+    theirs = [Entry(p.name, f"of {p.dist.name if p.dist else p.module}", "plug-ins") for p in points_of(points)[0]]
     return [*ours, *theirs]

@@ -21,6 +21,7 @@ from nasbench.base.errors import UsageError
 
 _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
 _OURS = (Path(__file__).parents[1] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
+_BASE = Path(__file__).parent.resolve()
 _DEFAULTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # NumPy's
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _LOG = logging.getLogger("nasbench")
@@ -206,8 +207,8 @@ def where(error: BaseException, item: type | None = None) -> str:
     if isinstance(error, UsageError):
         return ""
     steps = [(Path(frame.f_code.co_filename), line) for frame, line in frames]
-    steps = [(path, line) for path, line in steps if _OURS not in path.resolve().parents and path != Path(__file__)]
-    steps = [(path, line) for path, line in steps if not str(path).startswith("<")]
+    steps = [(path, line) for path, line in steps if not {_OURS, _BASE} & {*path.resolve().parents}]
+    steps = [(path, line) for path, line in steps if not str(path).startswith("<") and "importlib" not in path.parts]
     outside = [step for step in steps if _STANDARD not in step[0].parents and "site-packages" not in step[0].parts]
     for path, line in reversed(outside or steps):
         return f"{path.name}:{line}"

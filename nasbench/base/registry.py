@@ -6,14 +6,15 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.machinery import FileFinder
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from nasbench.base.catalogue import module_called, registrations
+from nasbench.base.catalogue import module_called, points_of, registrations
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.foreign import Broken, foreign
 
@@ -181,7 +182,8 @@ class Registry(Generic[T]):
         for find in self._later:
             for name, item in find().items():
                 self.add(name, item)
-        self._points = list(entry_points(group=self._group))
+        self._points, unread = points_of(self._group)
+        self.broken |= unread
         self._theirs = {point.name for point in self._points}
         self._taken = frozenset([*self._items, *(point.name for point in self._points)])
 
@@ -214,18 +216,31 @@ class Registry(Generic[T]):
                 with foreign():
                     item = point.load()
                 self.add(point.name, item)
-            except (Broken, UsageError) as error:
+            except Broken as error:
                 self.broken[point.name] = str(error)
+            except UsageError as error:
+                self.broken[point.name] = f"{error}{_place(error, point.module)}"
+
+
+def _place(error: UsageError, module: str) -> str:
+    """The line of a plug-in's own package at which an error was raised, in brackets; empty if there is none."""
+    own, steps = module.partition(".")[0], traceback.walk_tb(error.__traceback__)
+    lines = [
+        f" ({Path(frame.f_code.co_filename).name}:{line})"
+        for frame, line in steps
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == own
+    ]
+    return lines[-1] if lines else ""
 
 
 def entry_names(group: str, built_in: Sequence[str]) -> tuple[str, ...]:
     """The names of all members of a group of entry points, built-in ones first; nothing is imported."""
-    return (*built_in, *(point.name for point in entry_points(group=group) if point.name not in built_in))
+    return (*built_in, *(point.name for point in points_of(group)[0] if point.name not in built_in))
 
 
 def entry_point(group: str, kind: str, name: str, built_in: Sequence[str]) -> EntryPoint:
     """The entry point of a group with this name. Raises UsageError, with the nearest name, if there is none."""
-    for point in entry_points(group=group):
+    for point in points_of(group)[0]:
         if point.name == name:
             return point
     raise unknown(kind, name, entry_names(group, built_in))

@@ -34,19 +34,18 @@ _NO_BENCHMARK = re.compile(
 )
 
 
-def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str], runs: pd.Series[Any]) -> list[str]:
-    """The columns that are not read, in their order.
+def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str], runs: pd.Series[Any]) -> None:
+    """Asks about columns that are not read.
 
     Args:
-        used: the columns that are.
-        setting: those of them that name a method and what it ran on.
+        left: these columns.
+        setting: those that name a method and what it ran on.
         runs: what tells the runs of a setting apart, for each row.
 
     Raises UsageError where such a column says that rows are of several measures or lengths of training, or that runs of
     one method are of several variants.
     """
-    rest = [column for column in map(str, frame.columns) if column not in set(used)]
-    for column in rest:
+    for column in left:
         is_number, name = pd.api.types.is_numeric_dtype(frame[column]), plain(column)
         values = frame[column] if is_number else frame[column].map(str, na_action="ignore")  # of JSON perhaps a list
         is_measure, is_length = _MEASURES.fullmatch(name), is_number and _LENGTHS.fullmatch(name)
@@ -65,7 +64,6 @@ def check_unused(frame: pd.DataFrame, used: Iterable[str], setting: Sequence[str
             )
         if is_mixed and not is_number:
             _check_variants(values, column, [frame[mark] for mark in setting], runs)
-    return rest
 
 
 def _check_variants(texts: pd.Series[Any], column: str, setting: list[pd.Series[Any]], runs: pd.Series[Any]) -> None:

@@ -117,7 +117,8 @@ def joined(every: Sequence[Rows]) -> Rows:
     for frame in (rows.frame for rows in every):
         filled.append(frame.assign(**{name: own for name, own in known.items() if name not in frame}))
     frame = pd.concat(filled, ignore_index=True)
-    return Rows(frame, first.name, first.shape, first.sense, first.unit)
+    left = tuple(dict.fromkeys(column for rows in every for column in rows.left))
+    return Rows(frame, first.name, first.shape, first.sense, first.unit, left=left)
 
 
 def _digest(source: Source) -> str:

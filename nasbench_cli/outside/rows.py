@@ -53,3 +53,5 @@ class Rows:
     unit: str = ""
     note: str = ""
     """What was taken for what, as clauses."""
+    left: tuple[str, ...] = ()
+    """The columns that are not read."""

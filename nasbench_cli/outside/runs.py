@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
-from nasbench.base.numbers import count, listed
+from nasbench.base.numbers import count, some
 from nasbench.benchmarks.tabular.direction import is_share, rises, scale_of
 from nasbench.cli.engine.columns import incumbents
 from nasbench.cli.engine.loop import MAX_EVALUATIONS
@@ -42,7 +42,7 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     sense = asked.sense or rows.sense
     if sense is None:
         raise UsageError(f"is less or more of {rows.name} better? --direction minimise or --direction maximise says it")
-    frame = _checked(rows.frame, rows.shape)
+    frame = _checked(rows.frame, rows.shape, rows.left)
     _check_scales(frame, rows.name)
     name, frame["loss"] = _loss(rows.name, frame["value"].to_numpy(float), sense == "maximise")
     if "test" in frame:
@@ -56,6 +56,8 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
         )
     lengths = {marks: int(own["evaluation"].iloc[-1]) for marks, own in runs.items()}
     evals = None if asked.seconds is not None else _budget(lengths, asked.budget, rows.shape)
+    if rows.shape == "best":
+        _check_best(runs, rows.name)
     if asked.seconds is not None:
         _check_seconds(runs, asked.seconds, asked.budget, rows.shape)
     made: dict[tuple[str, str, str], tuple[Setup, list[Trajectory]]] = {}
@@ -71,7 +73,7 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     return list(made.values())
 
 
-def _checked(frame: pd.DataFrame, shape: str) -> pd.DataFrame:
+def _checked(frame: pd.DataFrame, shape: str, left: Sequence[str]) -> pd.DataFrame:
     """Rows with every mark, statuses and feasibilities as they are stored. Raises UsageError for what is none."""
     frame = frame.reset_index(drop=True).copy()
     frame["constraint"] = frame["constraint"].fillna("none") if "constraint" in frame else "none"
@@ -95,8 +97,10 @@ def _checked(frame: pd.DataFrame, shape: str) -> pd.DataFrame:
         which = ", ".join(f"{key} {value}" for key, value in one.items() if (key, value) != ("constraint", "none"))
         more = int(frame.duplicated(keys).sum()) - len(rows) + 1
         others = f"; {count(more, 'other row')} {'repeats' if more == 1 else 'repeat'} an earlier one, too" * bool(more)
+        unread = f"; or does a column that was not read tell them apart ({some(left)})? --column ROLE=NAME names it"
         raise UsageError(
-            f"rows {listed(rows.astype(str).tolist())} are of the same {which}: leave out all but one{others}"
+            f"rows {some(rows.astype(str).tolist())} are of the same {which}: leave out all but one{others}"
+            f"{unread * bool(left)}"
         )
     return frame
 
@@ -178,6 +182,17 @@ def _ordered(own: pd.DataFrame, shape: str, first: int, of: str) -> pd.DataFrame
             "best), or do numbers go on from run to run (--column evaluation=… names another column)?"
         )
     return own.assign(evaluation=numbers.astype(np.int64))
+
+
+def _check_best(runs: dict[Marks, pd.DataFrame], name: str) -> None:
+    """Raises UsageError for a best value so far that gets worse."""
+    for (method, bench, _, seed), own in runs.items():
+        if (worse := own["loss"].dropna().diff() > 0).any():
+            at = int(own["evaluation"][worse[worse].index[0]])
+            raise UsageError(
+                f"{method} on {bench}, seed {seed}: {name} gets worse at evaluation {at}, as no best value so far "
+                "does: --shape trajectory says that each row has what its evaluation gave, --direction what is better"
+            )
 
 
 def _budget(lengths: dict[Marks, int], asked: int | None, shape: str) -> int:

@@ -21,12 +21,12 @@ _LISTED = 20
 _NAMES = {
     "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",
     "benchmark": "bench(?:mark)?s?|tasks?|problems?|instances?|functions?(?:_?name)?|data_?sets?|scenarios?"
-    "|env(?:ironment)?s?",
+    "|env(?:ironment)?s?(?:_?(?:id|name))?|(?:task|problem|data_?set|instance)_?(?:id|name)",
     "constraint": "constraints?",
     "space": "(?:search_?)?space|family",
     "seed": "seeds?|random_?(?:seed|state)|rep(?:eat|etition|lication|licate)?s?|runs?|run_?id|trial_?seed|fold",
-    "evaluation": "(?:n_?)?eval(?:uation)?s?(?:_?(?:number|count))?|steps?|iter(?:ation)?s?|(?:n_?)?trials?"
-    "(?:_?(?:number|id))?|number|fes?|fevals|generations?|t",
+    "evaluation": "(?:n_?)?eval(?:uation)?s?(?:_?(?:number|count))?|(?:global_?)?steps?|iter(?:ation)?s?"
+    "|(?:n_?)?trials?(?:_?(?:number|id))?|number|fes?|fevals|generations?|t",
     "seconds": "seconds|secs?|time|times|elapsed|runtime|wall_?(?:clock|time)?_?(?:time|s)?|st_tuner_time|finished",
     "feasible": "(?:is_)?feasible",
     "status": "status|state",
@@ -39,6 +39,8 @@ _VALUE = re.compile(
     "values?|objectives?|results?|performance|y|f|fx|fitness|best(?:_?(?:so_?far|value|y))?|regret|incumbent"
 )
 _BEST = re.compile("best|so_?far|incumbent|running")
+_FOLDS = re.compile("resampl|fold|split|(?:^|_)cv(?:_|$)")
+"""Names of columns beside which an iteration may number the parts of a cross-validation."""
 _FINISHED = re.compile("ok|complete[d]?|success(?:ful)?|succeeded|finished|done|terminated", re.IGNORECASE)
 _OURS = {"bench", "evaluation", "objective", "feasible", "incumbent", "thinking"}
 """Columns of a store's rows, as `nasbench.run` returns them: they minimise the column objective."""
@@ -80,17 +82,17 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         rows["benchmark"] = title
     others = ", ".join(f"{role} {column}" for role, column in kept.items() if column.lower() != role)
     notes = [f"the value is {value}"] + [f"taken for {others}"] * bool(others)
-    shape = _shape(rows, roles, value, asked)
+    left = [column for column in _header(frame) if column not in (*roles.values(), value)]
+    shape = _shape(rows, roles, value, asked, left)
     if shape == "final" and "evaluation" in rows:
         notes.append(_length(rows["evaluation"], roles["evaluation"]))
     if not is_ours:
         setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
         alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
-        left = check_unused(
-            frame, [*roles.values(), value], setting, frame[roles["seed"]] if "seed" in roles else alone
-        )
+        check_unused(frame, left, setting, frame[roles["seed"]] if "seed" in roles else alone)
         notes += [f"not read: {some(left, most=_LISTED)}"] * bool(left)
-    return Rows(rows, value, shape, asked.sense if is_ours else _sense(value), "", "; ".join(notes))
+    sense = asked.sense if is_ours else _sense(value)
+    return Rows(rows, value, shape, sense, "", "; ".join(notes), () if is_ours else tuple(left))
 
 
 def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:
@@ -144,18 +146,18 @@ def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     raise UsageError(f"no column is the value that was reached: --column value=NAME names it; there are {columns}")
 
 
-def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Asked) -> Shape:
+def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Asked, left: Sequence[str] = ()) -> Shape:
     """What a row is. Raises UsageError where the best so far cannot be told from what was observed."""
     if asked.shape:
         return asked.shape
-    if not {"evaluation", "seconds"} & set(roles):
-        return "final"
     marks = [mark for mark in MARKS if mark in rows]
     sizes = rows.groupby(marks, sort=False, dropna=False).size()
     if sizes.max() == 1:
         return "final"
     if "seed" not in rows and "evaluation" not in asked.columns:
-        _check_one_run(roles, int(sizes.max()))
+        _check_one_run(roles, int(sizes.max()), left)
+    if not {"evaluation", "seconds"} & set(roles):
+        return "final"
     if _BEST.search(plain(value)):
         return "best"
     order = "evaluation" if "evaluation" in rows else "seconds"
@@ -178,7 +180,7 @@ def _length(numbers: pd.Series[Any], column: str) -> str:
     return f"each row is the result of a run, with {column} {found[0]}"
 
 
-def _check_one_run(roles: Mapping[str, str], size: int) -> None:
+def _check_one_run(roles: Mapping[str, str], size: int, left: Sequence[str]) -> None:
     """Raises UsageError where rows of one method on one benchmark may be evaluations of a run, or runs."""
     numbers = roles.get("evaluation", "")
     if not numbers:
@@ -186,7 +188,7 @@ def _check_one_run(roles: Mapping[str, str], size: int) -> None:
             f"a method has {size} rows on a benchmark, and no column is the seed: --shape trajectory says that they "
             "are evaluations of one run, --shape final that each is a run"
         )
-    if "trial" in plain(numbers):
+    if "trial" in plain(numbers) or any(_FOLDS.search(plain(column)) for column in left):
         raise UsageError(
             f"no column is the seed, and {numbers} may be either: --column evaluation={numbers} says that it numbers "
             f"evaluations, --column seed={numbers} --shape final that it numbers runs"

@@ -11,6 +11,7 @@ import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import infer_dtype
 
 from nasbench.results.display import latex
 
@@ -60,6 +61,12 @@ class Table:
     """The meaning of bold print and marks in the cells."""
     only_in_files: bool = False
     """Whether it is too long for the page and a terminal."""
+
+    def __post_init__(self) -> None:
+        """Cells that an author's part leaves missing, or as numbers, are texts too."""
+        is_text = all(infer_dtype(self.shown[column]) in ("string", "empty") for column in self.shown)
+        if not is_text or self.shown.isna().to_numpy().any():
+            object.__setattr__(self, "shown", self.shown.astype(object).map(_text))
 
     def csv(self) -> str:
         """Comma-separated values in full precision; NaN is empty. Text that looks like a formula is escaped."""
@@ -153,6 +160,12 @@ class Table:
             [emphasise(escape(c)) if strong else escape(c) for c, strong in zip(row, strongs, strict=True)]
             for row, strongs in rows
         ]
+
+
+def _text(cell: object) -> str:
+    if cell is None or cell is pd.NA or cell != cell:  # noqa: PLR0124 (NaN)
+        return "-"
+    return str(cell)
 
 
 def shortened(labels: Sequence[str], width: int) -> list[str]:

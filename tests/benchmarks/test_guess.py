@@ -509,3 +509,16 @@ def test_a_spread_by_lightgbms_name_is_no_metric(guessed: Guessed) -> None:
 def test_an_empty_part_of_a_text_is_a_missing_value(tmp_path: Path) -> None:
     frame = pd.DataFrame({"score": ["0.5", "", None]})
     assert np.isnan(numbers_of(frame, {"column": "score"}, tmp_path)).tolist() == [False, True, True]
+
+
+def test_camel_case_and_an_objective_by_name_are_read(guessed: Guessed) -> None:
+    """As Amazon's tuner writes them; the training time is no score of a split."""
+    rows = "".join(f"{i % 3},{i * i / 9:.3f},{30 + i}\n" for i in range(12))
+    text = guessed(f"layers,FinalObjectiveValue,TrainingElapsedTimeSeconds\n{rows}")
+    assert 'column = "FinalObjectiveValue"' in text
+    assert tomllib.loads(text)["cost"] == "TrainingElapsedTimeSeconds"
+
+
+def test_xgboosts_rounds_are_epochs(guessed: Guessed) -> None:
+    rows = "".join(f"{i // 5},{i % 5},{0.5 + i / 99}\n" for i in range(20))
+    assert tomllib.loads(guessed(f"max_depth,boosting_round,test-auc-mean\n{rows}"))["epoch"] == "boosting_round"

@@ -8,10 +8,12 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nasbench.base import registry as registry_module
+from nasbench.base.catalogue import points_of
 from nasbench.base.registry import Registry
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.images import DATASETS, Dataset, ImageBenchmark
@@ -70,7 +72,7 @@ def test_what_is_added_last_knows_which_names_are_taken(
 ) -> None:
     """Those of plug-ins are, and no plug-in is imported to know that."""
     point = EntryPoint("plugged", "nowhere:thing", "nasbench.nothing")
-    monkeypatch.setattr(registry_module, "entry_points", lambda group: [point])
+    monkeypatch.setattr(registry_module, "points_of", lambda group: ([point], {}))
     asked: list[set[str]] = []
 
     def find(taken: Collection[str]) -> dict[str, int]:
@@ -123,7 +125,7 @@ def test_a_third_party_adds_data_sets_and_spaces_by_entry_points(monkeypatch: py
         ],
     }
     SPACES.names()  # these look for their own entry points
-    monkeypatch.setattr(registry_module, "entry_points", lambda group: points[group])
+    monkeypatch.setattr(registry_module, "points_of", lambda group: (points[group], {}))
     datasets: Registry[Dataset] = Registry(
         "data set", "nasbench.benchmarks.images", "nasbench.datasets", lambda item: isinstance(item, Dataset)
     )
@@ -158,3 +160,29 @@ assert seen
     folders = {"NASBENCH_DATA": str(tmp_path), "NASBENCH_CACHE": str(tmp_path), "HOME": str(tmp_path)}
     (tmp_path / "tables").mkdir()
     subprocess.run([sys.executable, "-c", program], env=os.environ | folders, check=True)
+
+
+def test_a_package_whose_entry_points_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = tmp_path / "latin-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: latin\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_bytes("[nasbench.spaces]\nméthode = x:y\n".encode("latin-1"))
+    monkeypatch.syspath_prepend(tmp_path)
+    points, unread = points_of("pytest11")
+    assert "xdist" in {point.name for point in points}
+    assert unread == {"latin": "the entry_points.txt of this package is not UTF-8"}
+
+
+def test_an_error_that_a_plug_in_makes_as_it_is_loaded_has_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "falling.py").write_text(
+        "from nasbench.benchmarks.spaces import Ordinal\nLEVELS = Ordinal('lr', (0.1, 0.01))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    points = [EntryPoint("falls", "falling:LEVELS", "x"), EntryPoint("gone", "no_such_module:A", "x")]
+    monkeypatch.setattr(registry_module, "points_of", lambda group: (points, {}))
+    spaces: Registry[Any] = Registry("space", "nasbench.benchmarks.spaces.trainable", "x")
+    assert spaces.names() == []
+    assert spaces.broken["falls"] == "the levels of lr must ascend: [0.1, 0.01] (falling.py:2)"
+    assert spaces.broken["gone"] == "ModuleNotFoundError: No module named 'no_such_module'"

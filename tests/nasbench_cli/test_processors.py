@@ -179,6 +179,15 @@ def test_the_check_finds_a_method_whose_searches_share_what_the_first_one_drew(t
 
 
 @pytest.mark.slow
+def test_the_check_does_not_wait_for_a_thread_that_a_method_leaves_running(tmp_path: Path) -> None:
+    started = "threading.Thread(target=time.sleep, args=(1e6,)).start()"
+    run = checked(
+        tmp_path, f"        import threading, time\n        hasattr(self, 'at') or {started}\n        self.at = 1\n"
+    )
+    assert "14 of 14" in run.stdout
+
+
+@pytest.mark.slow
 def test_the_check_takes_nothing_that_a_method_prints_for_its_proposals(tmp_path: Path) -> None:
     run = checked(tmp_path, "        print('a word', 'and another')\n")
     assert run.returncode == 0, run.stdout

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,3 +112,19 @@ def test_from_python_other_types_are_one_sentence(
     monkeypatch.chdir(tmp_path)
     with pytest.raises((UsageError, StoreError), match=said):
         front.report(small_store.folder, out="r", **options)
+
+
+@pytest.mark.slow
+def test_a_notebooks_backend_for_figures_disturbs_no_command(small_store: Store, tmp_path: Path) -> None:
+    """A kernel exports it to what it starts, and it may not be installed beside nasbench."""
+    command = [sys.executable, "-m", "nasbench", "report", small_store.folder, "--paper", tmp_path / "paper"]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"MPLBACKEND": "module://no_such_backend"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "paper" / "README.md").exists()

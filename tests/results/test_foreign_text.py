@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
@@ -59,3 +60,14 @@ def test_a_name_that_is_a_link_stays_text_in_markdown(name: str) -> None:
     assert "&lt;" in made or "[x" in made
     assert "href" not in made.replace("&lt;a href", "")
     assert "<img" not in made
+
+
+def test_cells_that_are_missing_or_numbers_are_texts_too() -> None:
+    """An author's part may give `data.astype(str)`, which keeps what is missing, or the numbers themselves."""
+    data = pd.DataFrame({"method": ["a", "b"], "error": [0.5, np.nan]})
+    for shown in (data.astype(str), data, data.assign(error=[1, None])):
+        table = Table("x", "X", "", data, shown)
+        assert "<td>-</td>" in table.html()
+        assert table.text().splitlines()[-1].split() == ["b", "-"]
+        assert "| b | - |" in table.markdown()
+        assert "-" in table.latex()

@@ -169,6 +169,24 @@ ASKED = {
         {"direction": "minimise"},
         "no column is the seed: --shape trajectory",
     ),
+    "rows of a method without a seed or a number": (
+        lambda f: f.drop(columns=["seed", "step"]),
+        {"direction": "minimise"},
+        "a method has 120 rows on a benchmark, and no column is the seed: --shape trajectory",
+    ),
+    "parts of a cross-validation": (
+        lambda f: f[f["seed"] == 0].drop(columns="seed").rename(columns={"step": "iteration"}).assign(cv_name="a"),
+        {"direction": "minimise"},
+        "no column is the seed, and iteration may be either",
+    ),
+    "rows of two places that no known name tells apart": (
+        lambda f: pd.concat([f.assign(arena=1), f.assign(arena=2)]),
+        {"direction": "minimise"},
+        "leave out all but one; .* too; or does a column that was not read tell them apart \\(arena\\)\\?",
+    ),
+    "a best value that gets worse": (
+        lambda f: f, {"direction": "minimise", "shape": "best"}, "mine on adult, seed 0: value gets worse at evaluation"
+    ),
     "trials, or repetitions": (
         lambda f: f[f["seed"] == 0].drop(columns="seed").rename(columns={"step": "trial"}),
         {"direction": "minimise"},
