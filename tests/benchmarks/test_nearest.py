@@ -84,3 +84,9 @@ def test_many_names_are_counted_by_what_they_begin_with() -> None:
 def test_long_names_and_lists_are_compared_at_once() -> None:
     with at_most(2.0):
         nearest("9x" * 5000, ["8y" * 5000] * 2 + [f"column-{i}-of-many" for i in range(100_000)])
+
+
+def test_several_names_are_told_from_a_strange_one() -> None:
+    assert "are several names where one method is expected" in str(unknown("method", "a,b", ["a", "b"]))
+    assert "are several names" not in str(unknown("method", "a,c", ["a", "b"]))
+    assert "are several names" not in str(unknown("method", "c", ["a", "b"]))

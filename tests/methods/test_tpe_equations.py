@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nasbench.methods.tpe import compiled
+from nasbench.benchmarks.spaces import Integer, Ordinal
+from nasbench.methods.tpe import compiled, dimensions
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
 from nasbench.methods.tpe.tpe import evaluations_that_bar, good_by_share, good_by_square_root
 
@@ -203,3 +204,26 @@ def test_candidates_that_differ_by_rounding_are_equal_and_the_first_drawn_is_pro
     scores = np.array([-1.0, 0.3, 0.1 + 0.2, 0.3 + 1e-7])
     assert compiled.first_of_best(scores[:3]) == 1  # 0.1 + 0.2 is the larger one in the last bit
     assert compiled.first_of_best(scores) == 3
+
+
+def test_a_member_is_drawn_by_its_weight_and_the_prior_by_one() -> None:
+    rng = np.random.default_rng(0)
+    drawn = np.bincount([compiled._member(np.array([3.0, 0.0, 1.0]), 3, rng) for _ in range(5000)], minlength=4)
+    assert drawn[1] == 0
+    assert drawn / 5000 == pytest.approx([3 / 5, 0.0, 1 / 5, 1 / 5], abs=0.03)
+    alike = np.bincount([compiled._member(np.empty(0), 3, rng) for _ in range(5000)], minlength=4)
+    assert alike / 5000 == pytest.approx(np.full(4, 0.25), abs=0.03)
+
+
+def test_blocks_hold_as_many_combinations_as_they_may_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dimensions, "MOST_COMBINATIONS", 12)
+    assert dimensions._blocks([2, 3, 2]).tolist() == [0, 2, 3]  # (2 + 1) (3 + 1) = 12 fit
+    assert dimensions._blocks([2, 4, 2]).tolist() == [0, 1, 2, 3]  # (2 + 1) (4 + 1) = 15 do not
+    assert dimensions._blocks([40, 2]).tolist() == [0, 1, 2]
+
+
+def test_a_logarithmic_scale_of_two_levels_is_continuous_and_one_level_is_not() -> None:
+    assert dimensions._levels(Integer("n", 1, 2, log=True), continuous_log=True, is_parent=False) is None
+    assert dimensions._levels(Integer("n", 1, 2, log=True), continuous_log=False, is_parent=False) is not None
+    assert dimensions._levels(Ordinal("n", (4,), log=True), continuous_log=True, is_parent=False) is not None
+    assert dimensions._levels(Integer("n", 1, 2, log=True), continuous_log=True, is_parent=True) is not None

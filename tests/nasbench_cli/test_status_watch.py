@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.base.layout import filled, in_columns, prose
+from nasbench.base.layout import filled, in_columns, prose, span, terminal_width
 from nasbench.cli.commands.status import follow
 from nasbench.cli.commands.status import under_way as shown
 from nasbench.cli.engine.plan import is_current
@@ -186,3 +186,28 @@ def test_a_path_is_never_broken() -> None:
     path = "/home/somebody/a-long-name/" + "deep/" * 10
     assert filled(f"its file is {path}", 30).splitlines() == ["its file is", f"    {path}"]
     assert path in prose([("name", f"of {path}")], 30)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 s"),
+        (0.25, "0.25 s"),
+        (1, "1 s"),
+        (59, "59 s"),
+        (60, "1.0 min"),
+        (3599, "60.0 min"),
+        (3600, "1.0 h"),
+        (86399, "24.0 h"),
+        (86400, "1.0 days"),
+    ],
+)
+def test_a_duration_has_the_largest_unit_that_fits(seconds: float, said: str) -> None:
+    assert span(seconds) == said
+
+
+def test_a_terminal_without_a_width_has_80_columns_and_a_narrow_one_20(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert terminal_width() == 80
+    monkeypatch.setenv("COLUMNS", "7")
+    assert terminal_width() == 20
