@@ -131,6 +131,21 @@ def test_with_one_worker_the_clock_is_the_sum_of_the_costs(evals: int, seed: int
     assert trajectory.columns["finished"].tolist() == np.cumsum([1.0 + seeds[i] % 7 for i in range(evals)]).tolist()
 
 
+@pytest.mark.parametrize("constraint", ["none", "size<=4"])
+def test_a_method_is_told_which_evaluations_satisfy_the_constraint_and_none_that_failed(constraint: str) -> None:
+    told: list[bool] = []
+
+    class Watching(toys.Careful):
+        def tell(self, observation: Observation) -> None:
+            told.append(observation.feasible)
+
+    columns = toy_run(Watching, toys.Faulty(), constraint=constraint, evals=80, workers=2).columns
+    ok, within = columns["status"] == "ok", (columns["metrics"][:, 1] <= 4) | (constraint == "none")
+    assert told == (ok & within).tolist() == columns["feasible"].tolist()
+    assert (~ok).any()
+    assert (ok & ~within).any() == (constraint != "none")
+
+
 def test_the_incumbent_is_the_running_minimum_of_feasible_objectives() -> None:
     trajectory = toy_run(constraint="size<=4", evals=60, workers=3)
     columns = trajectory.columns
