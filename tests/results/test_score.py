@@ -269,7 +269,7 @@ def test_a_third_partys_score_is_found_by_its_entry_point(
         EntryPoint(name, f"{__name__}:{value}", "nasbench.scores")
         for name, value in (("latest", "Latest"), ("none", "make_none"), ("gone", "Gone"), ("exits", "make_exit"))
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    monkeypatch.setattr(registry, "points_of", lambda group: (points, {}))
     assert scores.names()[-4:] == ("latest", "none", "gone", "exits")
     assert first_of(lucky, tmp_path / "out", score="latest") == "lucky"
     text = (tmp_path / "out" / "report.md").read_text()
@@ -295,13 +295,13 @@ def test_a_third_partys_score_that_fails_is_named(
 
     monkeypatch.setattr(sys.modules[__name__], "Latest", Amiss)
     points = [EntryPoint("latest", f"{__name__}:Latest", "nasbench.scores")]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    monkeypatch.setattr(registry, "points_of", lambda group: (points, {}))
     with pytest.raises(NasbenchError, match=f"score 'latest' fails: {said}"):
         report.write([lucky], Request(tmp_path / "out", score="latest"))
 
 
 def test_a_score_must_answer_to_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("newest", f"{__name__}:Latest", group)])
+    monkeypatch.setattr(registry, "points_of", lambda group: ([EntryPoint("newest", f"{__name__}:Latest", group)], {}))
     with pytest.raises(StoreError, match="score 'newest' calls itself 'latest'"):
         scores.score_of("newest")
 
