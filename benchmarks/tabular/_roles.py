@@ -20,6 +20,8 @@ CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~
 """Pattern of the official string of a NAS-Bench-201 cell."""
 _NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
 _MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
+_SEVERAL_NUMBERS = re.compile(rf"\s*[\[(]\s*{_NUMBER}(?:[\s,;]+{_NUMBER})+\s*[\])]\s*")
+"""A list as a tool writes the values of several objectives: `[-1.0, 4.5]`."""
 WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
 _DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
@@ -33,6 +35,7 @@ _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measu
 _OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
 """Words for what a person chooses, or a trained model came to have."""
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
+_NOT_ALIKE = 'not all alike: does it count the epochs (epoch = "{}")? Else these scores are hardly comparable'
 _REASONS = {
     "identity": "names a row or a configuration",
     "outcome": "says how a training ended, which nobody chooses",
@@ -219,6 +222,8 @@ def _text_for_numbers(column: Column) -> str:
     if column.is_number:
         return ""
     texts = column.values.dropna().astype(str)
+    if texts.str.fullmatch(_SEVERAL_NUMBERS).all():
+        return f"several numbers in one text, such as {texts.iloc[0]!r}: [extract] makes columns of them"
     if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
         return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
     odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
@@ -267,7 +272,7 @@ def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list
     if roles.epoch is None and named:
         fixed = [column for column in named if export.is_prefixed or export.knows(column.name)]
         roles.left_out += [(column.name, "says how long each configuration was trained") for column in fixed]
-        roles.doubts |= {c.name: "not all alike: are these scores comparable?" for c in fixed if c.distinct > 1}
+        roles.doubts |= {c.name: _NOT_ALIKE.format(c.name) for c in fixed if c.distinct > 1}
         return [replace(c, doubt=_COUNTS_EPOCHS) if c in named else c for c in columns if c not in fixed]
     if roles.epoch is None:
         return columns

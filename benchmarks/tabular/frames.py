@@ -198,7 +198,9 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         raise _unreadable(data, error) from None
     for column in table.schema:
         if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-            raise UsageError(f"column {column.name} of {data} is not UTF-8 text: {_CONVERT}")
+            is_parquet = data.suffix == ".parquet"
+            why = "holds binary, no numbers or texts: leave it out" if is_parquet else f"is not UTF-8 text: {_CONVERT}"
+            raise UsageError(f"column {column.name} of {data} {why}")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
     refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
@@ -237,7 +239,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
             for name, kind in kinds.items():
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
-            size += part.nbytes
+            size += part.nbytes + sum(_surplus(part[name]) for name in texts)
             _refuse_size(data, size, most=MOST_BYTES // 2)  # with what they take on the way it is a whole one
             tables.append(part)
             if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
@@ -252,9 +254,19 @@ def _refuse_repeated(data: Path, texts: list[str]) -> None:
         for group in range(file.num_row_groups if texts else 0):
             for column in file.read_row_group(group, columns=texts).columns:
                 for chunk in column.chunks:
-                    lengths = pc.binary_length(chunk.dictionary)
+                    lengths = _lengths(chunk.dictionary)
                     size += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
                     _refuse_size(data, size, most=MOST_BYTES // 2)
+
+
+def _lengths(texts: pa.Array) -> pa.Array:
+    """The bytes that each text takes as Python's own: four for each character where one of them is wide."""
+    return pc.if_else(pc.string_is_ascii(texts), pc.binary_length(texts), pc.multiply(pc.utf8_length(texts), 4))
+
+
+def _surplus(texts: pa.ChunkedArray) -> int:
+    """The bytes that texts take as Python's own, beyond those of UTF-8."""
+    return (pc.sum(_lengths(texts)).as_py() or 0) - (pc.sum(pc.binary_length(texts)).as_py() or 0)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -31,6 +31,7 @@ OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "N
 
 _SEEDS = (777, 888, 999)
 _MOST_EPOCHS = 200
+_LONGEST = 200  # letters of an architecture; the official ones have at most 102
 # Measured on 300 architectures: bytes of memory as Python objects per byte of the file, and bytes of the tables.
 _EXPANSION = {".pth": 5.5, ".pbz2": 16.0}
 _TABLES = 200e6
@@ -85,8 +86,8 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
     raw, results_class = _read(path, trust)
     source = f"NAS-Bench-201 (Dong and Yang, ICLR 2020), imported from {path.name}"
     collectors = {name: _Collector(name, data) for name, data in _DATA.items()}
-    strings, infos = list(raw["meta_archs"]), raw["arch2infos"]
     try:
+        strings, infos = list(raw["meta_archs"]), raw["arch2infos"]
         for index in sorted(infos):
             states = infos.pop(index)  # releases memory while reading
             record = results_class.create_from_state_dict(states.get("full") or states.get("200"))
@@ -146,6 +147,8 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
 def _row(architecture: str) -> int:
     """The row in the grid: |op~0|+|op~0|op~1|+|op~0|op~1|op~2| lists Op0 to Op5 in this order."""
     space = NAS_BENCH_201.space
+    if len(architecture) > _LONGEST:
+        raise ValueError(f"an architecture of {len(architecture):,} letters")
     operations = re.findall(r"\|?([^|~+]+)~\d", architecture)
     return space.index(
         tuple(h.values.index(operation) for h, operation in zip(space.hyperparameters, operations, strict=True))

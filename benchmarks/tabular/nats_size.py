@@ -25,6 +25,7 @@ SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in ran
 """Channels of each stage; the last changes fastest, as in the file."""
 
 _MOST_REPETITIONS = 3
+_LONGEST = 40  # letters of an architecture; the official ones have at most 14
 _MOST_LATENCIES = 1000
 _MOST_RESULTS = 1000  # trainings of a network; the file has a dozen
 _SCHEDULE = "90"  # epochs; the schedules of 1 and 12 epochs in the file are separate trainings
@@ -75,11 +76,15 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         raise UsageError(f"{path} is damaged, or not a file of NATS-Bench: {str(error)[:160]}") from None
     source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest_of(path)}"
     networks: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
+    seen: set[int] = set()
     try:
         if len(raw["arch2infos"]) > SPACE.size:
             raise ValueError(f"{len(raw['arch2infos']):,} networks, and the space has {SPACE.size:,}")
         for index, record in sorted(raw["arch2infos"].items()):
             row = _row(raw["meta_archs"][index])
+            if row in seen:
+                raise ValueError("a network is there twice")
+            seen.add(row)
             results = record[_SCHEDULE]["all_results"]
             if len(results) > _MOST_RESULTS:
                 raise ValueError(f"{len(results):,} trainings of one network")
@@ -96,6 +101,8 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
 
 def _row(architecture: str) -> int:
     """The row in the grid: `8:16:64:64:8` lists the channels of the stages."""
+    if len(architecture) > _LONGEST:  # spaces around a number may be millions
+        raise ValueError(f"an architecture of {len(architecture):,} letters")
     return SPACE.index(
         tuple(h.values.index(int(c)) for h, c in zip(SPACE.hyperparameters, architecture.split(":"), strict=True))
     )
@@ -109,8 +116,6 @@ def _number(value: Any) -> float:
 
 
 def _table(name: str, data: _SizeData, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
-    if len({row for row, _ in networks}) < len(networks):
-        raise ValueError("a network is there twice")
     epochs, repetitions = int(networks[0][1][0]["epochs"]), max(len(runs) for _, runs in networks)
     if not 1 <= epochs <= int(_SCHEDULE) or repetitions > _MOST_REPETITIONS:
         raise ValueError(f"{epochs:,} epochs, {repetitions:,} trainings of a network")

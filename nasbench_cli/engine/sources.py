@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -31,7 +32,8 @@ def current_sources() -> Sources:
 
     Where the class's module belongs to a package, they are all Python files of the package, for its modules work
     together; otherwise its file with the files beside it that it imports. In nasbench it is the package of the method
-    or the benchmark alone, or its file with those of `methods/` or `benchmarks/` that it imports.
+    or the benchmark alone, or its file with those of `methods/` or `benchmarks/` that it imports. What third parties
+    import from elsewhere counts, too, unless it is installed as a library is.
     """
 
     read, changed = cache(Path.read_bytes), cache(changed_files)
@@ -39,8 +41,9 @@ def current_sources() -> Sources:
 
     def source(of: Literal["method", "benchmark"], module: str) -> Iterator[SourceDigest]:
         name, folder, files = files_of(module)
-        if digest := _digest(folder, files, read):
-            released = is_ours(module) and changed().isdisjoint(path.resolve() for path in files)
+        released = is_ours(module) and changed().isdisjoint(path.resolve() for path in files)
+        named = [(os.path.relpath(path, folder), path) for path in files]
+        if digest := _digest([*named, *([] if released else _of_no_library(files, read))], read):
             yield SourceDigest(of, name, digest, released)
 
     @cache
@@ -137,13 +140,56 @@ def _helpers(file: Path, room: _Room, read: Read) -> list[Path]:
     return found[1:]
 
 
-def _digest(folder: Path, files: tuple[Path, ...], read: Read) -> str:
+def _of_no_library(files: Sequence[Path], read: Read) -> list[tuple[str, Path]]:
+    """The files, by their names, of what files import from a folder on Python's path or a package in development."""
+    found, tops = dict[str, Path](), set[str]()
+    waiting = list(files)
+    for file in waiting:
+        for top in _imported(file, read) - tops:
+            tops.add(top)
+            new = {name: path for name, path in _modules(top).items() if path not in files}
+            found |= new
+            waiting += new.values()
+        if len(found) > _MOST_FILES:
+            return []
+    return sorted(found.items())
+
+
+def _imported(file: Path, read: Read) -> set[str]:
+    """The first names of the modules that a file imports from outside its own package."""
+    try:
+        nodes = list(ast.walk(ast.parse(read(file))))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return {name.partition(".")[0] for name in names}
+
+
+def _modules(top: str) -> dict[str, Path]:
+    """The files of a module or package by their names; none of a library's, of Python's and of ours."""
+    if top in sys.stdlib_module_names or is_ours(top):
+        return {}
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError, AttributeError):
+        return {}
+    places = [Path(place) for place in (spec.submodule_search_locations or [spec.origin or ""] if spec else [])]
+    if not places or not places[0].exists() or {"site-packages", "dist-packages"} & set(places[0].parts):
+        return {}
+    if places[0].is_file():
+        return {places[0].name: places[0]} if places[0].suffix == ".py" else {}
+    paths = sorted(islice(places[0].rglob("*.py"), _MOST_FILES + 1))
+    return {f"{top}/{path.relative_to(places[0])}": path for path in paths} if len(paths) <= _MOST_FILES else {}
+
+
+def _digest(files: Sequence[tuple[str, Path]], read: Read) -> str:
     """A digest of the names and contents of files; empty if there are none, as of a class from a notebook."""
     digest = hashlib.sha256()
     try:
-        for path in files:
+        for name, path in files:
             code = read(path)
-            digest.update(f"{os.path.relpath(path, folder)}\0{len(code)}\0".encode() + code)
+            digest.update(f"{name}\0{len(code)}\0".encode() + code)
     except OSError:
         return ""
     return digest.hexdigest()[:16]

@@ -17,6 +17,7 @@ import pytest
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.regression import data
 from nasbench.benchmarks.regression.data import read
+from nasbench.benchmarks.tabular import frames
 from nasbench.benchmarks.tabular.frames import column_names, groups_of, read_columns
 from nasbench.benchmarks.tabular.guess import guess
 from tests import measured
@@ -157,3 +158,22 @@ def test_two_columns_of_one_name_and_patterns_of_many_groups_are_refused(tmp_pat
     with pytest.raises(UsageError, match="has more than 100 groups"):
         groups_of("arch", many)
     assert len(groups_of("arch", many.removesuffix("(?P<g100>a*)"))) == 100
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_wide_letters_count_as_pythons_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
+    """One of them makes every letter of a text four bytes wide."""
+    assert frames._lengths(pa.array(["abc", "ab\u00e9", "a\U0001f600"])).to_pylist() == [3, 12, 8]
+    texts = pa.array(["a" * 999 + "\U0001f600"] * 100)
+    pq.write_table(pa.table({"name": texts, "x": NUMBERS[:100]}), tmp_path / "t.parquet", use_dictionary=packed)
+    monkeypatch.setattr(frames, "MOST_BYTES", 700_000)
+    with pytest.raises(UsageError, match="unpacked, which is the limit"):
+        guess(tmp_path / "t.parquet")
+    monkeypatch.setattr(frames, "MOST_BYTES", 900_000)
+    read_columns(tmp_path / "t.parquet", {"name": ""}, set(), ["name", "x"])
+
+
+def test_binary_columns_of_parquet_are_named_without_advice_on_text(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": pa.array([b"\xff"] * 9), "x": NUMBERS[:9]}), tmp_path / "t.parquet")
+    with pytest.raises(UsageError, match=r"column id of .* holds binary, no numbers or texts: leave it out"):
+        guess(tmp_path / "t.parquet")

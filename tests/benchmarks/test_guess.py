@@ -522,3 +522,11 @@ def test_camel_case_and_an_objective_by_name_are_read(guessed: Guessed) -> None:
 def test_xgboosts_rounds_are_epochs(guessed: Guessed) -> None:
     rows = "".join(f"{i // 5},{i % 5},{0.5 + i / 99}\n" for i in range(20))
     assert tomllib.loads(guessed(f"max_depth,boosting_round,test-auc-mean\n{rows}"))["epoch"] == "boosting_round"
+
+
+def test_several_numbers_in_one_text_are_no_category(guessed: Guessed) -> None:
+    """As SMAC writes two objectives."""
+    rows = "".join(f'{i % 3},"[{-i}.5, {i * i}]",{i * i / 9:.3f}\n' for i in range(12))
+    assert "#   both: several numbers in one text, such as '[0.5, 0]'" in guessed(
+        f"layers,both,val_nll\n{rows.replace('[-0.5', '[0.5')}"
+    )

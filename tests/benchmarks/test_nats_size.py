@@ -111,6 +111,7 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
     latencies["arch2infos"][0]["90"]["all_results"]["cifar10-valid", 777]["latency"] = [0.0] * 1001
     bad = {
         "many.pbz2": bz2.compress(pickle.dumps(many)),
+        "long.pbz2": bz2.compress(pickle.dumps(raw() | {"meta_archs": ["8" + " " * 30 + ":8:8:8:8"] * 3})),
         "twice.pbz2": bz2.compress(pickle.dumps(twice)),
         "infinite.pbz2": bz2.compress(pickle.dumps(infinite)),
         "latencies.pbz2": bz2.compress(pickle.dumps(latencies)),

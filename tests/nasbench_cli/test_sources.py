@@ -267,7 +267,7 @@ def test_imports_are_found_wherever_and_however_they_are_written(tmp_path: Path,
     assert helpers(tmp_path, "nasbench.methods") == found
 
 
-def test_modules_beside_one_of_no_package_count_with_it_and_packages_beside_it_do_not(
+def test_modules_and_packages_beside_one_of_no_package_count_with_it_where_it_imports_them(
     tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = "from tests.nasbench_cli.toys import Careful\nfrom flat_steps import N\nimport large\n"
@@ -279,8 +279,33 @@ def test_modules_beside_one_of_no_package_count_with_it_and_packages_beside_it_d
 
     lend(METHODS, "own", flat_own.Own)
     before = digest_of("own")
-    for name, counts in (("flat_other.py", False), ("large/__init__.py", False), ("flat_steps.py", True)):
+    changes = {"flat_other.py": False, "a/b.py": False, "large/__init__.py": True, "flat_steps.py": True}
+    for name, counts in changes.items():
         (tmp_path / name).write_text("N = 2\n")
+        assert (digest_of("own") != before) == counts, name
+        before = digest_of("own")
+
+
+def test_a_helper_on_pythons_path_counts_with_a_package_that_imports_it_and_a_library_does_not(
+    tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people share a file of steps, and one of them changes it."""
+    folder = package(tmp_path / "ours", "bobs_with_help")
+    with (folder / "own.py").open("a") as file:
+        file.write("def late():\n    import shared_steps, shared_library\n    import numpy\n")
+    library = tmp_path / "site-packages"
+    written(tmp_path, {"lab/shared_steps.py": "import shared_deep.words\n", "lab/shared_deep/words.py": "N = 1\n"})
+    written(tmp_path, {"lab/shared_other.py": "", "site-packages/shared_library.py": ""})
+    for place in (folder.parent, tmp_path / "lab", library):
+        monkeypatch.syspath_prepend(place)
+    import bobs_with_help.own  # type: ignore[import-not-found]
+
+    lend(METHODS, "own", bobs_with_help.own.Own)
+    changes = {"lab/shared_steps.py": True, "lab/shared_deep/words.py": True, "lab/shared_other.py": False}
+    for name, counts in (changes | {"site-packages/shared_library.py": False}).items():
+        before = digest_of("own")
+        with (tmp_path / name).open("a") as file:
+            file.write("N = 2\n")
         assert (digest_of("own") != before) == counts, name
 
 
