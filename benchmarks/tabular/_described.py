@@ -18,10 +18,10 @@ from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integ
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.direction import doubt_of_values, looks_like_accuracy, rises, scale_of
+from nasbench.benchmarks.tabular.extract import extracted
 from nasbench.benchmarks.tabular.frames import (
     check_column,
     column_names,
-    extracted,
     numbers_of,
     read_columns,
     row_of,

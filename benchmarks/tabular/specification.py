@@ -12,7 +12,7 @@ from nasbench.base import textfile
 from nasbench.base.errors import Problems, UsageError, unknown, unprintable
 from nasbench.base.metrics import Metric, sounds_like_test
 from nasbench.benchmarks.contract import BENCHMARKS, Status
-from nasbench.benchmarks.tabular.frames import groups_of
+from nasbench.benchmarks.tabular.extract import groups_of
 from nasbench.benchmarks.tabular.imported import NAME
 
 MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}

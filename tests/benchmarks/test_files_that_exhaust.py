@@ -18,7 +18,8 @@ from nasbench.base.errors import UsageError
 from nasbench.benchmarks.regression import data
 from nasbench.benchmarks.regression.data import read
 from nasbench.benchmarks.tabular import frames
-from nasbench.benchmarks.tabular.frames import column_names, groups_of, read_columns
+from nasbench.benchmarks.tabular.extract import groups_of
+from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from nasbench.benchmarks.tabular.guess import guess
 from tests import measured
 
