@@ -62,7 +62,7 @@ class RGPE(Method):
             "2018."
         ),
         version=2,
-        seconds=0.05,
+        seconds=0.025,
     )
     needs = Needs(views=(AsFlat,), knowledge=True, unless=_alone)
 
