@@ -38,7 +38,7 @@ PARTS = {
     "ctpe-rivals-ax": ("thinking",),
     "fronts": ("thinking", "constraints", "in-sample"),
     "long": ("in-sample",),
-    "knowledge": ("saved",),
+    "knowledge": ("saved", "in-sample"),
     "mixed": ("thinking",),
     "multi-fidelity": ("clock",),
     "nasbot": ("in-sample",),
