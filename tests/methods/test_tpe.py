@@ -254,6 +254,7 @@ def test_told_out_of_order_and_asked_ahead_it_repeats(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("tpe:candidates=100001", r"candidates must lie in \[1, 100000\]"),
         ("tpe:gamma=cubic", "unknown gamma rule 'cubic'; allowed: auto, linear, sqrt"),
         ("tpe:variant=script", r"did you mean scripts"),
         ("tpe:candidates=-1", r"candidates must lie in \[1, 100000\]"),
@@ -265,6 +266,11 @@ def test_told_out_of_order_and_asked_ahead_it_repeats(name: str) -> None:
 def test_options_out_of_range_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         MethodSpec.parse(text).build(problem(UPPER), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("text", ["tpe:candidates=1", "c-tpe:candidates=1", "c-tpe:candidates=50000"])
+def test_the_least_and_the_most_candidates_are_taken(text: str) -> None:
+    MethodSpec.parse(text).build(problem(UPPER), np.random.default_rng(0)).ask()
 
 
 def test_too_many_choices_are_refused() -> None:

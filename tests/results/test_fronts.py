@@ -39,8 +39,9 @@ def test_losses_are_lower_where_better_and_logarithms_on_a_log_scale() -> None:
     assert losses(FRONT, SCALES).tolist() == [[1, -1], [2, -2], [4, -3]]
 
 
-def test_indicators_equal_their_definitions() -> None:
-    values = np.array([[2.0, 100.0], [3.0, 500.0], [6.0, 20.0]])
+@pytest.mark.parametrize(("first", "share"), [([2.0, 100.0], 1 / 3), ([2.6, 60.0], 0.0)])
+def test_indicators_equal_their_definitions(first: list[float], share: float) -> None:
+    values = np.array([first, [3.0, 500.0], [6.0, 20.0]])
     points, exact = (losses(v, SCALES) for v in (values, FRONT))
     low, extent = exact.min(axis=0), 1.1 * np.ptp(exact, axis=0)
     points, exact = (points - low) / extent, (exact - low) / extent
@@ -48,7 +49,7 @@ def test_indicators_equal_their_definitions() -> None:
     found = quality(values, FRONT, SCALES)
     assert found.igd_plus == pytest.approx(np.mean([np.sqrt((b**2).sum(axis=1)).min() for b in beyond]))
     assert found.epsilon == pytest.approx(max((points - z).max(axis=1).min() for z in exact))
-    assert found.found == pytest.approx(1 / 3)
+    assert found.found == pytest.approx(share)
     perfect, nothing = quality(FRONT, FRONT, SCALES), quality(FRONT[:0], FRONT, SCALES)
     assert (perfect.igd_plus, perfect.epsilon, perfect.found) == (0, 0, 1)
     assert nothing.epsilon == pytest.approx(1)
