@@ -10,7 +10,7 @@ import pandas as pd
 
 from nasbench.benchmarks.tabular._lines import Line, plain
 from nasbench.benchmarks.tabular._roles import Roles
-from nasbench.benchmarks.tabular.column import Column
+from nasbench.benchmarks.tabular.column import Column, says_epochs
 from nasbench.benchmarks.tabular.direction import (
     doubt_of_values,
     falls,
@@ -19,7 +19,7 @@ from nasbench.benchmarks.tabular.direction import (
     scale_of,
     strange_words,
 )
-from nasbench.benchmarks.tabular.meaning import other_unit, split_of
+from nasbench.benchmarks.tabular.meaning import other_unit, split_of, strange_cost
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -53,7 +53,9 @@ def metric_lines(roles: Roles, objective: Column, rivals: list[Column], frame: p
         lines: list[Line] = [("name", name, first_line if column is objective else "")]
         lines += [("column", column.name, "")] if column.name != name else []
         lines += [*direction, ("split", split, doubt)] if split else direction
-        lines += [("epoch", epoch, "")] if epoch else []
+        is_said = roles.epoch is not None or column.epochs or says_epochs(column.name)
+        asked = "" if is_said else f"? or is {epoch} a cutoff or a horizon, and no epoch?"
+        lines += [("epoch", epoch, asked)] if epoch else []
         if roles.epoch and (is_score or pd.Series(first).mean() < pd.Series(values).mean()):
             lines.append(("curve", True, "its value at every epoch counts"))
         elif roles.epoch and column.meaning == "seconds":
@@ -139,7 +141,8 @@ def _remarks(column: Column) -> Iterator[Line]:
     """The last lines of a metric: unit, cheap and missing values."""
     if column.meaning == "seconds":
         odd = other_unit(column.name)
-        yield "unit", "s", f"? not in {odd}? A cost is in seconds" if odd else ""
+        doubt = f"not in {odd}? A cost is in seconds" if odd else strange_cost(column.name)
+        yield "unit", "s", f"? {doubt}" if doubt else ""
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
     negative = set(column.numbers[column.numbers < 0])

@@ -102,10 +102,15 @@ def gathered(frame: pd.DataFrame, export: Export) -> list[Column]:
     along = {pattern: group for pattern, group in along.items() if tuple(group) == common[0][0]}
     for pattern, group in along.items():
         names = list(group.values())
-        doubt = "" if matches(pattern.replace(PLACE, ""), _EPOCHS) else "or does it number folds or repetitions?"
+        doubt = "" if says_epochs(pattern) else "or does it number folds, repetitions, cutoffs or horizons?"
         last = replace(columns[names[-1]], name=pattern, epochs=tuple(group), first=frame[names[0]], doubt=doubt)
         columns = {name: last if name == names[0] else c for name, c in columns.items() if name not in names[1:]}
     return list(columns.values())
+
+
+def says_epochs(name: str) -> bool:
+    """Whether a name has a word for epochs or steps beside its number: `acc_ep12`, `val_acc_epoch_{epoch}`."""
+    return matches(name.replace(PLACE, ""), _EPOCHS)
 
 
 def numbered(name: str) -> tuple[str, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -223,7 +224,7 @@ def _plain(header: Sequence[str]) -> Export:
     """The meanings in a header that no known tool has written."""
     noted = {pattern for pattern, _ in _TUNED for name in header if re.fullmatch(pattern, name)}
     tuned = _TUNED if len(noted) == len(_TUNED) else ()
-    prefixed = [name for name in header if _PREFIX.match(name)]
+    prefixed = _prefixed(header)
     sized = [name for name in prefixed if _AMOUNT.fullmatch(re.split(r"[\W_]+", _PREFIX.sub("", name, count=1))[0])]
     chosen = prefixed if len(sized) < len(prefixed) else []
     meanings: list[tuple[str, Meaning]] = [*tuned, *((re.escape(name), "choice") for name in chosen)]
@@ -234,6 +235,13 @@ def _plain(header: Sequence[str]) -> Export:
     if "cost" in header and _lacks_a_score(header):
         meanings.append(("cost", "score"))
     return Export("Keras-Tuner" if tuned else "", (), tuple(meanings), "", len(chosen) > 1)
+
+
+def _prefixed(header: Sequence[str]) -> list[str]:
+    """The names with a prefix of hyper-parameters; one that stands once marks none where another stands more often."""
+    found = {name: match[0].lower() for name in header if (match := _PREFIX.match(name))}
+    counts = Counter(found.values())
+    return [name for name, prefix in found.items() if counts[prefix] > 1 or max(counts.values()) == 1]
 
 
 def _lacks_a_score(header: Sequence[str]) -> bool:

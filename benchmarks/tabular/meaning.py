@@ -36,6 +36,11 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
 }
 """Meaning → the words in a name that indicate it; an earlier meaning has priority."""
 _OBJECTIVE = re.compile("objective|objectivevalue")
+_SIZE = re.compile(
+    r"(?:model|network|net|file|weights?|checkpoint)[\W_]*size(?:[\W_]*(?:[kmg]i?b?|bytes|params?|millions?))?\W*",
+    re.IGNORECASE,
+)
+"""Names of a network's size, perhaps with a unit: `Model size (M)`."""
 _KNOBS = re.compile(
     "limit|budget|fraction|frac|split|threshold|thresh|tolerance|tol|coef\\w*|weights?|scale|complexity|penalty|bits"
     "|dims?|steps|function|fn|type|mode|interval|frequency|freq|window|factor|patience|alpha|beta\\d?|gamma|lambda|eta"
@@ -110,6 +115,8 @@ def meaning_of(name: str) -> Meaning | None:
         return _WHOLE[name.lower()]
     if is_rate(name):
         return "resource"
+    if _SIZE.fullmatch(name):
+        return "size"
     words = [piece for _, *pieces in counted(name) for piece in pieces]
     while len(words) > 1 and _TRAILING.fullmatch(words[-1]) and not _KNOBS.fullmatch(words[-1]):
         words.pop()
@@ -166,6 +173,12 @@ def may_count_epochs(name: str) -> bool:
 def other_unit(name: str) -> str:
     """The word in the name of a time that says another unit than seconds; empty if none does."""
     return next((word for word, *_ in counted(name) if _OTHER_UNITS.fullmatch(word)), "")
+
+
+def strange_cost(name: str) -> str:
+    """A question about a name that says `cost` and no time; empty for others."""
+    times = re.compile(_WORDS["seconds"].pattern.removesuffix("|cost"))
+    return "or what is it a cost of?" if matches(name, re.compile("costs?")) and not matches(name, times) else ""
 
 
 def is_spread_of_another(name: str, header: Container[str]) -> bool:

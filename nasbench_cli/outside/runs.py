@@ -172,7 +172,7 @@ def _ordered(own: pd.DataFrame, shape: str, first: int, of: str) -> pd.DataFrame
         return own.assign(evaluation=np.arange(1, len(own) + 1))
     own = own.sort_values("evaluation", kind="stable")
     numbers = pd.to_numeric(own["evaluation"], errors="coerce").to_numpy(float)
-    if not (np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers >= 0)).all():
+    if not (np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers >= 0) & (numbers < 2**53)).all():
         raise UsageError(f"{of}: numbers of evaluations are whole, from 0 or 1")
     numbers = numbers + 1 - first
     if shape == "trajectory" and not np.array_equal(numbers, np.arange(1, len(own) + 1)):

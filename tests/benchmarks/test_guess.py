@@ -446,7 +446,7 @@ CHOSEN = (
     "label_smoothing_alpha l2_reg_weight warmup_ratio"
 )
 MEASURED = (
-    "bits_per_dim model_size_mb weight_kb best_threshold speedup_factor harrell_c success_fraction "
+    "bits_per_dim weight_kb best_threshold speedup_factor harrell_c success_fraction "
     "model_gflops clip_fraction weight_norm activation_norm embedding_norm hidden_norm max_activation "
     "cell_ms rel_l2 krippendorff_alpha cronbach_alpha"
 )
@@ -530,3 +530,32 @@ def test_several_numbers_in_one_text_are_no_category(guessed: Guessed) -> None:
     assert "#   both: several numbers in one text, such as '[0.5, 0]'" in guessed(
         f"layers,both,val_nll\n{rows.replace('[-0.5', '[0.5')}"
     )
+
+
+def test_a_number_in_a_name_that_may_be_a_cutoff_is_asked_about(guessed: Guessed) -> None:
+    rows = "".join(f"{i % 3},{i * i / 9:.3f}\n" for i in range(12))
+    said = "is 10 a cutoff or a horizon, and no epoch?"
+    assert said in guessed(f"layers,val_entropy@10\n{rows}")
+    assert said not in guessed(f"layers,val_entropy_ep10\n{rows}")
+    assert "epoch =" not in guessed(f"layers,ndcg@10\n{rows}")
+
+
+def test_a_prefix_that_stands_once_marks_no_hyperparameter_beside_another(guessed: Guessed) -> None:
+    rows = "".join(f"r{i % 5},{i % 3},{i % 2},{i * i / 9:.3f}\n" for i in range(12))
+    both = tomllib.loads(guessed(f"hparam_source,param__depth,param__width,val_nll\n{rows}"))
+    assert [h["name"] for h in both["hyperparameter"]] == ["param__depth", "param__width"]
+    alone = tomllib.loads(guessed(f"hparam_source,param__depth,width,val_nll\n{rows}"))
+    assert [h["name"] for h in alone["hyperparameter"]] == ["hparam_source", "param__depth"]
+
+
+@pytest.mark.parametrize("name", ["Model size (M)", "model_size_mb", "network size", "file-size [MiB]"])
+def test_a_size_of_a_network_with_its_unit_is_measured(guessed: Guessed, name: str) -> None:
+    rows = "".join(f"{i % 3},{1 + i / 7:.2f},{i * i / 9:.3f}\n" for i in range(12))
+    facts = tomllib.loads(guessed(f"layers,{name},val_nll\n{rows}"))
+    assert [h["name"] for h in facts["hyperparameter"]] == ["layers"]
+
+
+def test_a_cost_of_unknown_kind_is_no_time_without_a_doubt(guessed: Guessed) -> None:
+    rows = "".join(f"{i % 3},{1 + i / 7:.2f},{30 + i},{i * i / 9:.3f}\n" for i in range(12))
+    text = guessed(f"layers,EpCost,wall_time,reward\n{rows}")
+    assert text.count("or what is it a cost of?") == 1

@@ -12,9 +12,9 @@ from nasbench.cli.outside.readers._reader import READERS, Reader
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.texts import beginning, check_asked, files_below, member, near, text_of
 
-_FACTS = {"function": r"funcId = *(\d+)", "dimension": r"DIM = *(\d+)", "method": r"algId = *'+(.*?)'+ *(?:,|$)"}
+_FACTS = {"function": r"funcId = *(\d+)", "dimension": r"DIM = *(\d+)"}
 _SUITE = re.compile("suite = *'([^']*)'")
-_RUN = re.compile(r"(\d+):(\d+)\|\S+")
+_RUN = re.compile(r"(\d{1,15}):(\d{1,15})\|\S+")
 _BEST = 2
 """The column of the best noise-free value so far, less the optimum."""
 
@@ -46,13 +46,21 @@ def _runs(info: Path, method: str) -> Iterator[LoggedRun]:
         if "funcId" in line:
             found = {name: re.search(pattern, line) for name, pattern in _FACTS.items()}
             facts = {name: match[1] for name, match in found.items() if match}
+            facts |= {"method": name} if (name := _algorithm(line)) else {}
             suite = _SUITE.search(line)
             facts["suite"] = "" if suite is None or suite[1] == "bbob" else f"{suite[1]}_"
         elif not line.startswith("%"):
-            if len(facts) <= len(_FACTS):
+            if len(facts) < len(_FACTS) + 2:
                 raise UsageError(f"{info} is damaged: a line of data without funcId, DIM and algId above it")
             bench = f"{facts['suite']}f{facts['function']}_d{facts['dimension']}"
             yield from _logged(info, line, (method or facts["method"], bench, "none"))
+
+
+def _algorithm(line: str) -> str:
+    """The name of an algorithm in a line of facts, between quotation marks; empty if there is none."""
+    rest = line.partition("algId =")[2].lstrip(" ").lstrip("'")
+    name, *after = re.split(r"' *(?:,|$)", rest, maxsplit=1)
+    return name.rstrip("'") if after else ""
 
 
 def _logged(info: Path, line: str, marks: tuple[str, str, str]) -> Iterator[LoggedRun]:

@@ -61,13 +61,20 @@ def _marks(folder: Path, root: Path, asked: Asked) -> dict[str, str]:
     return {**asked.columns, **dict(zip(rest, parts, strict=True))}
 
 
+def _key(key: object) -> tuple[int, ...]:
+    """The three numbers of a configuration. Raises ValueError for anything else."""
+    if not isinstance(key, list) or len(key) != 3 or not all(isinstance(number, int) for number in key):
+        raise ValueError("a configuration has three numbers")
+    return tuple(key)
+
+
 def _run(folder: Path, marks: dict[str, str]) -> pd.DataFrame:
     """Every evaluation of a run, in the order in which they finished. Raises UsageError for damaged files."""
     results = folder / "results.json"
     try:
-        settings = {tuple(key): setting for key, setting, *_ in values_of(folder / "configs.json")}
+        settings = {_key(key): setting for key, setting, *_ in values_of(folder / "configs.json")}
         rows = [
-            {"budget": float(budget), "value": _loss(result), **_times(times), "configuration": settings[tuple(key)]}
+            {"budget": float(budget), "value": _loss(result), **_times(times), "configuration": settings[_key(key)]}
             for key, budget, times, result, _ in values_of(results)
         ]
     except (TypeError, ValueError, KeyError):

@@ -12,6 +12,7 @@ import pytest
 import nasbench
 from nasbench.base.errors import UsageError
 from nasbench.cli.outside import Asked, import_runs
+from nasbench.cli.outside.readers import coco
 from tests.nasbench_cli.outside.reading import COCO, IOH, best, changed, column, copied, read, runs
 
 # --- IOHprofiler ------------------------------------------------------------------------------------------------------
@@ -126,3 +127,19 @@ def test_several_runs_on_an_instance_have_seeds_of_their_own(tmp_path: Path) -> 
     path = copied(COCO, tmp_path)
     changed(path / "bbobexp_f1.info", ", 2:20|", ", 1:20|")
     assert sorted(seed for _, bench, seed in runs(path) if bench == "f1_d2") == [1001, 1002, 3001]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("funcId = 1, algId = 'random', logger = 'bbob'", "random"),
+        ("funcId = 1, algId = ''a b'' , logger = 'bbob'", "a b"),
+        ("funcId = 1, algId = 'it's, so'", "it's, so"),
+        ("funcId = 1, algId = 'last'", "last"),
+        ("funcId = 1, algId = " + "'" * 50_000 + "x", ""),
+        ("funcId = 1", ""),
+    ],
+)
+def test_an_algorithm_of_coco_stands_between_quotation_marks(line: str, name: str) -> None:
+    """However many there are: one pattern for that took a minute for 4,000 of them."""
+    assert coco._algorithm(line) == name

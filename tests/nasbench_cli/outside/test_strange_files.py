@@ -148,6 +148,11 @@ DAMAGE: dict[str, tuple[Path, Change, str]] = {
         edited("random/quadratic/1/configs.json", "[0, 0, 1]", "[9, 9, 9]"),
         "none of a run",
     ),
+    "a text for a configuration": (
+        HPBANDSTER,
+        edited("random/quadratic/1/configs.json", "[0, 0, 1]", f'"{"k" * 1000}"'),
+        "none of a run",
+    ),
     "dates": (
         HPBANDSTER,
         edited("random/quadratic/1/results.json", '"submitted": 0.0', '"submitted": "now"'),
@@ -167,6 +172,8 @@ DAMAGE: dict[str, tuple[Path, Change, str]] = {
     "a run that goes on": (COCO, edited(INFO, "3:20|", "3:19|"), "has evaluation 20, and bbobexp_f1.info names 19"),
     "no dimension": (COCO, edited(INFO, "DIM =", "D ="), "without funcId, DIM and algId"),
     "evaluations that go back": (COCO, edited("data_f1/bbobexp_f1_DIM2.dat", "\n20 ", "\n1 "), "do not increase"),
+    "a run of many digits": (COCO, edited(INFO, "3:20|", f"{'3' * 5000}:20|"), "names no run"),
+    "more evaluations than a computer counts": (COCO, edited(INFO, "3:20|", f"3:{'9' * 23}|"), "names no run"),
     "two objectives": (COCO.parent / "bbob-biobj", lambda f: None, "has runs with two objectives"),
 }
 
