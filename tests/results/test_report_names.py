@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.base.numbers import fixed
+from nasbench.base.numbers import fixed, p_is, p_value
 from nasbench.results import Store
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -56,3 +56,9 @@ def test_no_rounded_number_is_minus_zero() -> None:
         "0.00",
         "-",
     ]
+
+
+def test_a_p_value_has_three_digits_a_power_of_ten_or_a_bound() -> None:
+    values = (0.0321, 0.001, 0.00099, 3e-99, 1e-200, float("nan"))
+    assert [p_value(p) for p in values] == ["0.032", "0.001", "1e-03", "3e-99", "<1e-99", "-"]
+    assert [p_is(p) for p in values[::4]] == ["p = 0.032", "p < 1e-99"]
