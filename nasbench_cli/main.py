@@ -100,7 +100,8 @@ def cli(context: click.Context, /, debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the command line: ends the process with an exit code from `nasbench.base.exits`."""
-    os.environ.pop("MPLBACKEND", None)  # of a notebook's kernel: nothing is shown here, and it may not be installed
+    if os.environ.get("MPLBACKEND", "").startswith("module://"):  # of a notebook's kernel; it may not be installed here
+        del os.environ["MPLBACKEND"]
     replace_closed()
     drop_unwritable_errors()
     name_output()

@@ -19,7 +19,7 @@ from nasbench.benchmarks.tabular.direction import (
     scale_of,
     strange_words,
 )
-from nasbench.benchmarks.tabular.meaning import other_unit, split_of, strange_cost
+from nasbench.benchmarks.tabular.meaning import may_be_other_than_seconds, other_unit, split_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
@@ -139,10 +139,9 @@ def _name(column: Column, split: str | None, is_error: bool, epoch: int) -> str:
 
 def _remarks(column: Column) -> Iterator[Line]:
     """The last lines of a metric: unit, cheap and missing values."""
-    if column.meaning == "seconds":
+    if column.meaning == "seconds" and not may_be_other_than_seconds(column.name):
         odd = other_unit(column.name)
-        doubt = f"not in {odd}? A cost is in seconds" if odd else strange_cost(column.name)
-        yield "unit", "s", f"? {doubt}" if doubt else ""
+        yield "unit", "s", f"? not in {odd}? A cost is in seconds" if odd else ""
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
     negative = set(column.numbers[column.numbers < 0])

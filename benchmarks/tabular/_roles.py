@@ -20,8 +20,8 @@ CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~
 """Pattern of the official string of a NAS-Bench-201 cell."""
 _NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
 _MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
-_SEVERAL_NUMBERS = re.compile(rf"\s*[\[(]\s*{_NUMBER}(?:[\s,;]+{_NUMBER})+\s*[\])]\s*")
-"""A list as a tool writes the values of several objectives: `[-1.0, 4.5]`."""
+_FAILED = re.compile(r"(?:f_|err|fail|time_?out|crash|kill|diverg|oom|abort|n/?a\b|null|inf|[-?!.]+$).*", re.IGNORECASE)
+"""What tools and people write in place of a number where a training failed: DeepHyper's `F_ValueError`."""
 WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
 _DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
@@ -99,10 +99,11 @@ def _has_its_role(roles: Roles, column: Column, columns: Sequence[Column], expor
     """Whether a column's own name and values say its role, which it then gets."""
     if why := _useless(column, export):
         roles.left_out.append((column.name, why))
-        if why.startswith("numbers, but"):
-            roles.doubts[column.name] = "is it the score?"
         if _may_be_chosen(column, columns, export):
             roles.perhaps.add(column.name)
+    elif mark := _mark_of_failure(column):
+        roles.left_out.append((column.name, f"numbers, but for {mark!r}: leave that field empty"))
+        roles.doubts[column.name] = "is it the score?"
     elif column.meaning == "repetition":
         _number(roles, column)
     elif not column.is_number and column.values.astype(str).str.fullmatch(CELL).all():
@@ -222,26 +223,45 @@ def _text_for_numbers(column: Column) -> str:
     if column.is_number:
         return ""
     texts = column.values.dropna().astype(str)
-    if texts.str.fullmatch(_SEVERAL_NUMBERS).all():
+    if all(map(_holds_numbers, texts)):
         return f"several numbers in one text, such as {texts.iloc[0]!r}: [extract] makes columns of them"
     if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
         return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
     odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
-    is_mostly_numbers = len(odd) < len(texts) / 2
     if column.meaning not in MEASURED:
-        is_many = column.meaning is None and column.distinct > FEW
-        return f"numbers, but for {odd.iloc[0]!r}: leave that field empty" if is_many and is_mostly_numbers else ""
+        return ""
     if texts.str.fullmatch(WRITTEN).all() or texts.str.match(_BEGINS_AS_NUMBER).all():
         return (
-            f"a measurement by its name, but its values are text, such as {odd.iloc[0]!r}: write plain numbers"
-            f"{' of seconds' if column.meaning == 'seconds' else ''}"
+            f"a measurement by its name, but its values are text, such as {(odd if len(odd) else texts).iloc[0]!r}: "
+            f"write plain numbers{' of seconds' if column.meaning == 'seconds' else ''}"
         )
-    if is_mostly_numbers:
+    if 0 < len(odd) < len(texts) / 2:
         return (
             "a measurement by its name, but some of its values are text, such as "
             f"{odd.iloc[0]!r}: leave the field empty where there is no value"
         )
     return ""
+
+
+def _holds_numbers(text: str) -> bool:
+    """Whether a text is a list of numbers, as SMAC writes the values of several objectives: `[-1.0, 4.5]`."""
+    bare = text.strip()
+    if bare[:1] not in ("[", "(") or bare[-1:] not in ("]", ")"):
+        return False
+    try:
+        return len([float(part) for part in re.split("[,;]", bare[1:-1]) if part.strip()]) > 1
+    except ValueError:
+        return False
+
+
+def _mark_of_failure(column: Column) -> str:
+    """What stands for failed trainings among the numbers of a column without a known name; empty if nothing does."""
+    if column.is_number or column.meaning is not None or column.distinct <= FEW:
+        return ""
+    texts = column.values.dropna().astype(str)
+    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    is_marked = 0 < len(odd) < len(texts) / 2 and odd.str.fullmatch(_FAILED).all()
+    return str(odd.iloc[0]) if is_marked else ""
 
 
 def _number(roles: Roles, column: Column) -> None:

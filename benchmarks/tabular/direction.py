@@ -71,7 +71,7 @@ _BEFORE = (
 )
 _COMPLEMENT = re.compile(rf"{_BEFORE}(?:1(?:\.0*)?|one|100(?:\.0*)?)\s*%?[\s_-]*(?:-|minus[\s_-])[\s_]*", re.IGNORECASE)
 _LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)
-_PER = re.compile(r"[\W_]per[\W_]|/(?=s(?:ecs?|econds?)?$)", re.IGNORECASE)
+_PER = re.compile(r"[\W_]per[\W_]|(?-i:(?<=[a-z])Per(?=[A-Z]))|/(?=s(?:ecs?|econds?)?$)", re.IGNORECASE)
 _RATE = re.compile(rf"(?:{_PER.pattern})[\W_]*(?:s|secs?|seconds?|minutes?|hours?)(?:$|[\W_])", re.IGNORECASE)
 _MINUS = re.compile(rf"\W*-\s*(?=[^\W\d_])|{_BEFORE}(?<=[\W_])(?<!-)-(?=[^\W\d_])", re.IGNORECASE)
 _THINGS = re.compile(

@@ -259,7 +259,7 @@ def _refuse_repeated(data: Path, texts: list[str]) -> None:
 
 
 def _lengths(texts: pa.Array) -> pa.Array:
-    """The bytes that each text takes as Python's own: four for each character where one of them is wide."""
+    """The most bytes that each text takes as Python's own: four for each character, one where all are ASCII."""
     return pc.if_else(pc.string_is_ascii(texts), pc.binary_length(texts), pc.multiply(pc.utf8_length(texts), 4))
 
 

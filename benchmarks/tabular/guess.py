@@ -86,9 +86,8 @@ def guess(data: Path) -> Guess:
             lines += ["", f"[[{section}]]", *map(text_of, entry)]
     left_out = _left_out(roles, columns, objective)
     lines += ["", "# Left out:", *map(text_of, left_out)] if left_out else []
-    about = {"": top} | {str(entry[0][1]): entry for entry in choices} | metrics
-    doubts = [doubt for name, entry in about.items() for doubt in doubts_among(name, entry)]
-    doubts += doubts_among("", left_out)
+    about = [("", top), *((_name(str(entry[0][1])), entry) for entry in choices), *metrics.items(), ("", left_out)]
+    doubts = [doubt for name, entry in about for doubt in doubts_among(name, entry)]
     return Guess("\n".join(lines) + "\n", _in_words(roles, objective, metrics), tuple(doubts))
 
 
@@ -99,7 +98,7 @@ def _left_out(roles: Roles, columns: list[Column], objective: Column) -> list[Li
     lines: list[Line] = []
     for name, why in roles.left_out:
         mark, doubt = ("?", f"; {asked[name]}") if name in asked else (" ", "")
-        lines.append(("", None, f"{mark} {plain(name).strip() or 'the column without a name'}: {why}{doubt}"))
+        lines.append(("", None, f"{mark} {_name(name)}: {why}{doubt}"))
     return lines
 
 
@@ -109,19 +108,25 @@ def _in_words(roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -
     for name, lines in metrics.items():
         better.setdefault(better_of(lines), []).append(name)
     cost = next((plain(c.name) for c in roles.metrics if c.meaning == "seconds"), "none")
-    others = [(_some([n for n in names if n != objective.name]), sense) for sense, names in better.items()]
+    others = [(_names([n for n in names if n != objective.name]), sense) for sense, names in better.items()]
     return {
-        "hyper-parameters": "six operations of a cell" if roles.cell else _some([c.name for c in roles.choices]),
+        "hyper-parameters": "six operations of a cell" if roles.cell else _names([c.name for c in roles.choices]),
         "objective": f"{plain(objective.name)}, {better_of(metrics[objective.name])}",
         "other metrics": "; ".join(f"{names}, {sense}" for names, sense in others if names) or "none",
         **{what: plain(c.name) for what, c in (("repetition", roles.repetition), ("epoch", roles.epoch)) if c},
         "cost in seconds": cost,
-        "left out": _some([name.strip() or "the column without a name" for name, _ in roles.left_out]) or "none",
+        "left out": _names([name for name, _ in roles.left_out]) or "none",
     }
 
 
-def _some(names: list[str]) -> str:
-    return some([plain(name) for name in names], most=_MOST_NAMED) if names else ""
+def _name(column: str) -> str:
+    """A column's name for a comment; pandas writes the numbers of its rows under none."""
+    return plain(column).strip() or "the column without a name"
+
+
+def _names(columns: list[str]) -> str:
+    """The names of columns; of many, the first. Empty without any."""
+    return some([_name(column) for column in columns], most=_MOST_NAMED) if columns else ""
 
 
 def _check_long(data: Path, columns: list[Column]) -> None:

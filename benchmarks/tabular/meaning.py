@@ -83,9 +83,9 @@ _WHOLE: dict[str, Meaning | None] = {
         "repetition",
     ),
     **dict.fromkeys(
-        ("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps"), "epoch"
+        ("epoch", "epochs", "step", "steps", "iteration", "iterations", "global_step", "timesteps", "boosting_round"),
+        "epoch",
     ),
-    **dict.fromkeys(("boosting_round",), "epoch"),
     **dict.fromkeys(("budget", "fidelity", "resource", "resources", "n_resources", "rung"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),
     **dict.fromkeys(("start_time", "end_time", "starttime", "endtime", "start time", "end time"), "identity"),
@@ -98,6 +98,7 @@ _WHOLE: dict[str, Meaning | None] = {
 _OTHER_UNITS = re.compile(
     r"\w*hours?|hrs?|h|\w*minutes?|mins?|m|ms|msecs?|milli\w*|us|usecs?|micro\w*|ns|nano\w*|days?|d|weeks?|k"
 )
+_COSTS, _TIMES = re.compile("costs?"), re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime")
 _MONEY = re.compile(r"[$€£¥]|(?:^|[\W_])(?:usd|eur|gbp|dollars?|euros?|cents?)(?:$|[\W_])", re.IGNORECASE)
 _MEASURE_AND_BAR = re.compile(
     r"(.+?)(?:[\W_]+(?:err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm))+\W*",
@@ -132,7 +133,8 @@ def meaning_of(name: str) -> Meaning | None:
     if matches(name, _SEEDS):
         return None  # `model_seed`: a repetition, or what a person varies
     by_words, by_last = _by_words(name), _by_words(last)
-    if by_words == "rank" and is_score(name) and not any(map(_WORDS["rank"].fullmatch, (words[0], last))):
+    ends = [word for word, *_ in counted(name)][:: max(1, len(counted(name)) - 1)]
+    if by_words == "rank" and is_score(name) and not any(map(_WORDS["rank"].fullmatch, ends)):
         return "score"  # `label_ranking_average_precision`
     decides = (*MEASURED, "identity") if by_words == "choice" else MEASURED
     meaning = by_last if by_words in ("choice", *MEASURED) and by_last in decides else by_words
@@ -175,10 +177,9 @@ def other_unit(name: str) -> str:
     return next((word for word, *_ in counted(name) if _OTHER_UNITS.fullmatch(word)), "")
 
 
-def strange_cost(name: str) -> str:
-    """A question about a name that says `cost` and no time; empty for others."""
-    times = re.compile(_WORDS["seconds"].pattern.removesuffix("|cost"))
-    return "or what is it a cost of?" if matches(name, re.compile("costs?")) and not matches(name, times) else ""
+def may_be_other_than_seconds(name: str) -> bool:
+    """Whether a name says `cost`, and no time: an episode's violations are one, too."""
+    return matches(name, _COSTS) and not matches(name, _TIMES)
 
 
 def is_spread_of_another(name: str, header: Container[str]) -> bool:

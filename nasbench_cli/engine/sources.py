@@ -38,12 +38,14 @@ def current_sources() -> Sources:
 
     read, changed = cache(Path.read_bytes), cache(changed_files)
     files_of = cache(lambda module: _files(module, read))
+    imported = cache(lambda file: _imported(file, read))
+    of_no_library = cache(lambda files: _of_no_library(files, imported))
 
     def source(of: Literal["method", "benchmark"], module: str) -> Iterator[SourceDigest]:
         name, folder, files = files_of(module)
         released = is_ours(module) and changed().isdisjoint(path.resolve() for path in files)
         named = [(os.path.relpath(path, folder), path) for path in files]
-        if digest := _digest([*named, *([] if released else _of_no_library(files, read))], read):
+        if digest := _digest([*named, *([] if released else of_no_library(files))], read):
             yield SourceDigest(of, name, digest, released)
 
     @cache
@@ -140,12 +142,12 @@ def _helpers(file: Path, room: _Room, read: Read) -> list[Path]:
     return found[1:]
 
 
-def _of_no_library(files: Sequence[Path], read: Read) -> list[tuple[str, Path]]:
+def _of_no_library(files: Sequence[Path], imported: Callable[[Path], frozenset[str]]) -> list[tuple[str, Path]]:
     """The files, by their names, of what files import from a folder on Python's path or a package in development."""
     found, tops = dict[str, Path](), set[str]()
     waiting = list(files)
     for file in waiting:
-        for top in _imported(file, read) - tops:
+        for top in imported(file) - tops:
             tops.add(top)
             new = {name: path for name, path in _modules(top).items() if path not in files}
             found |= new
@@ -155,15 +157,15 @@ def _of_no_library(files: Sequence[Path], read: Read) -> list[tuple[str, Path]]:
     return sorted(found.items())
 
 
-def _imported(file: Path, read: Read) -> set[str]:
+def _imported(file: Path, read: Read) -> frozenset[str]:
     """The first names of the modules that a file imports from outside its own package."""
     try:
         nodes = list(ast.walk(ast.parse(read(file))))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+        return frozenset()
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
-    return {name.partition(".")[0] for name in names}
+    return frozenset(name.partition(".")[0] for name in names)
 
 
 def _modules(top: str) -> dict[str, Path]:

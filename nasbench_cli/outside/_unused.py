@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -47,12 +47,14 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
     """
     for column in left:
         is_number, name = pd.api.types.is_numeric_dtype(frame[column]), plain(column)
-        values = frame[column] if is_number else frame[column].map(str, na_action="ignore")  # of JSON perhaps a list
+        is_rare = not is_number and frame[column].isna().mean() > 0.5  # as what went wrong is
+        action: Literal["ignore"] | None = "ignore" if is_rare else None
+        values = frame[column] if is_number else frame[column].map(str, na_action=action)  # of JSON perhaps a list
         is_measure, is_length = _MEASURES.fullmatch(name), is_number and _LENGTHS.fullmatch(name)
         if not (is_measure or is_length) and (is_number or _HARMLESS.fullmatch(name)):
             continue
         texts = [str(value) for value in values.dropna().drop_duplicates()]
-        is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=not is_number) > 1).any())
+        is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=is_rare) > 1).any())
         if is_measure and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"

@@ -57,7 +57,7 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     lengths = {marks: int(own["evaluation"].iloc[-1]) for marks, own in runs.items()}
     evals = None if asked.seconds is not None else _budget(lengths, asked.budget, rows.shape)
     if rows.shape == "best":
-        _check_best(runs, rows.name)
+        _check_best(runs, rows.name, evals)
     if asked.seconds is not None:
         _check_seconds(runs, asked.seconds, asked.budget, rows.shape)
     made: dict[tuple[str, str, str], tuple[Setup, list[Trajectory]]] = {}
@@ -184,10 +184,12 @@ def _ordered(own: pd.DataFrame, shape: str, first: int, of: str) -> pd.DataFrame
     return own.assign(evaluation=numbers.astype(np.int64))
 
 
-def _check_best(runs: dict[Marks, pd.DataFrame], name: str) -> None:
-    """Raises UsageError for a best value so far that gets worse."""
+def _check_best(runs: dict[Marks, pd.DataFrame], name: str, evals: int | None) -> None:
+    """Raises UsageError for a best value so far of what is feasible that gets worse within the budget."""
     for (method, bench, _, seed), own in runs.items():
-        if (worse := own["loss"].dropna().diff() > 0).any():
+        counts = own["feasible"] & (own["status"] == "ok") & (own["evaluation"] <= (evals or math.inf))
+        loss = own["loss"][counts]
+        if (worse := loss > loss.cummin() + 1e-9 * loss.abs()).any():
             at = int(own["evaluation"][worse[worse].index[0]])
             raise UsageError(
                 f"{method} on {bench}, seed {seed}: {name} gets worse at evaluation {at}, as no best value so far "

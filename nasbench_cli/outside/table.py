@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nasbench.base.errors import UsageError, unknown
@@ -21,11 +21,11 @@ _LISTED = 20
 _NAMES = {
     "method": "methods?|algorithms?|algo|optimi[sz]ers?|searcher|sampler|solver|tuner|strategy|approach|policy",
     "benchmark": "bench(?:mark)?s?|tasks?|problems?|instances?|functions?(?:_?name)?|data_?sets?|scenarios?"
-    "|env(?:ironment)?s?(?:_?(?:id|name))?|(?:task|problem|data_?set|instance)_?(?:id|name)",
+    "|env(?:ironment)?s?",
     "constraint": "constraints?",
     "space": "(?:search_?)?space|family",
     "seed": "seeds?|random_?(?:seed|state)|rep(?:eat|etition|lication|licate)?s?|runs?|run_?id|trial_?seed|fold",
-    "evaluation": "(?:n_?)?eval(?:uation)?s?(?:_?(?:number|count))?|(?:global_?)?steps?|iter(?:ation)?s?"
+    "evaluation": "(?:n_?)?eval(?:uation)?s?(?:_?(?:number|count))?|steps?|iter(?:ation)?s?"
     "|(?:n_?)?trials?(?:_?(?:number|id))?|number|fes?|fevals|generations?|t",
     "seconds": "seconds|secs?|time|times|elapsed|runtime|wall_?(?:clock|time)?_?(?:time|s)?|st_tuner_time|finished",
     "feasible": "(?:is_)?feasible",
@@ -35,6 +35,11 @@ _NAMES = {
     "cost": "costs?",
 }
 """Patterns of the names of columns by their roles; the value is the number that is left, or has a name for a score."""
+_ELSE = {
+    "benchmark": "(?:task|problem|data_?set|instance|env(?:ironment)?)_?(?:id|name)",
+    "evaluation": "(?:global|env)_?steps?|timesteps",
+}
+"""The same, where no column has one of these names."""
 _VALUE = re.compile(
     "values?|objectives?|results?|performance|y|f|fx|fitness|best(?:_?(?:so_?far|value|y))?|regret|incumbent"
 )
@@ -44,8 +49,9 @@ _FOLDS = re.compile("resampl|fold|split|(?:^|_)cv(?:_|$)")
 _FINISHED = re.compile("ok|complete[d]?|success(?:ful)?|succeeded|finished|done|terminated", re.IGNORECASE)
 _OURS = {"bench", "evaluation", "objective", "feasible", "incumbent", "thinking"}
 """Columns of a store's rows, as `nasbench.run` returns them: they minimise the column objective."""
-_PRINTED = r"[\W_]*(?:\\\w+\{)?[\W_]*\d[\d.,]*\s*%?\s*(?:±|\+-|\+/-|\\pm|\(|\*|_|\})\W*[\d.,]*[\W_]*"
-"""A cell of a printed table that is no plain number: `93.1±0.2`, `**94.2**`, `0.71 (0.02)`."""
+_PRINTED = re.compile(r"[-+]?\d*[.,]?\d+\s?%?\s?(?:(?:±|\+/?-|[(\[]).*)?", re.DOTALL)
+"""A number as papers print it, without the marks of bold print: `93.1±0.2`, `0.71 (0.02)`."""
+_NO_CELL = {"", "-", "–", "—", "n/a", "na", "oom"}
 _LEAST = 10
 """Rows of a run from which values that never get worse are taken for the best so far."""
 
@@ -85,7 +91,7 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     left = [column for column in _header(frame) if column not in (*roles.values(), value)]
     shape = _shape(rows, roles, value, asked, left)
     if shape == "final" and "evaluation" in rows:
-        notes.append(_length(rows["evaluation"], roles["evaluation"]))
+        notes += _length(rows, roles["evaluation"])
     if not is_ours:
         setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
         alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
@@ -116,7 +122,9 @@ def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:
             raise unknown("column", column, _header(frame))
     roles, taken = dict(asked.columns), set(asked.columns.values())
     for role, pattern in _NAMES.items():
-        found = [c for c in _header(frame) if c not in taken and re.fullmatch(pattern, plain(c))]
+        free = [column for column in _header(frame) if column not in taken]
+        found = [column for column in free if re.fullmatch(pattern, plain(column))]
+        found = found or [column for column in free if re.fullmatch(_ELSE.get(role, "(?!)"), plain(column))]
         exact = [c for c in found if plain(c) == role]
         if role in roles or not found:
             continue
@@ -170,14 +178,22 @@ def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Aske
     return "trajectory"
 
 
-def _length(numbers: pd.Series[Any], column: str) -> str:
-    """What a column of evaluations says where each row is a whole run. Raises UsageError if runs differ in it."""
-    if len(found := [str(value) for value in numbers.drop_duplicates()]) > 1:
+def _length(rows: pd.DataFrame, column: str) -> list[str]:
+    """What a column of evaluations says where each row is a run. Raises UsageError if runs to be compared differ in it.
+
+    A number that no two runs of a method share on a benchmark counts the runs.
+    """
+    numbers, setting = rows["evaluation"], [rows["method"], rows["benchmark"]]
+    of_method = numbers.groupby(setting)
+    if (of_method.nunique() == of_method.size()).all() and (of_method.size() > 1).any():
+        return []
+    found = [str(value) for value in numbers.drop_duplicates()]
+    if (numbers.groupby(rows["benchmark"]).nunique() > 1).any():
         raise UsageError(
             f"each row is the result of a run, and {column} differs from run to run ({listed(found[:3])}): keep the "
             "runs of one length, or leave the column out if it says something else"
         )
-    return f"each row is the result of a run, with {column} {found[0]}"
+    return [f"each row is the result of a run, with {column} {listed(found[:3])}"]
 
 
 def _check_one_run(roles: Mapping[str, str], size: int, left: Sequence[str]) -> None:
@@ -209,7 +225,7 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
     methods = [c for c in _header(frame) if c not in marks.values() and pd.api.types.is_numeric_dtype(frame[c])]
     others = [c for c in _header(frame) if c not in marks.values() and c not in methods]
     scores = [c for c in methods if is_score(c) or _VALUE.fullmatch(plain(c)) or c in roles.values()]
-    _check_cells(frame, [c for c in texts[bool(texts) and texts[0] not in marks.values() :] if c in others])
+    _check_cells(frame, [c for c in others if c in texts and (marks or c != texts[0])])
     if "benchmark" in marks and not others:
         check_named(methods, [str(name) for name in frame[marks["benchmark"]].unique()])
     if "benchmark" not in marks or len(methods) < 2 or others or scores or asked.shape not in (None, "final"):
@@ -226,9 +242,15 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
 def _check_cells(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raises UsageError for columns of numbers as papers print them, with spreads or in bold."""
     for column in columns:
-        texts = frame[column].dropna().astype(str)
-        if len(texts) and texts.str.fullmatch(_PRINTED).all():
-            raise UsageError(f"{column} is {texts.iloc[0]!r} in row 1, which is no number: write the means alone")
+        cells = frame[column].fillna("").astype(str)
+        bare = [re.sub(r"\\(?:text|math)bf", "", cell[:60]).replace("\\pm", "±").strip(" *_${}") for cell in cells]
+        is_none = [text.lower() in _NO_CELL for text in bare]
+        odd = pd.to_numeric(cells, errors="coerce").isna().to_numpy() & ~np.array(is_none)
+        if odd.any() and all(none or _PRINTED.fullmatch(text) for text, none in zip(bare, is_none, strict=True)):
+            row = int(odd.argmax())
+            raise UsageError(
+                f"{column} is {cells.iloc[row][:60]!r} in row {row + 1}, which is no number: write the means alone"
+            )
 
 
 def is_finished(status: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks.tabular import nats_size, open_table
+from nasbench.benchmarks.tabular import nasbench201, nats_size, open_table
 from nasbench.benchmarks.tabular.imported import save
 from tests.conftest import Printed
 
@@ -111,7 +111,6 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
     latencies["arch2infos"][0]["90"]["all_results"]["cifar10-valid", 777]["latency"] = [0.0] * 1001
     bad = {
         "many.pbz2": bz2.compress(pickle.dumps(many)),
-        "long.pbz2": bz2.compress(pickle.dumps(raw() | {"meta_archs": ["8" + " " * 30 + ":8:8:8:8"] * 3})),
         "twice.pbz2": bz2.compress(pickle.dumps(twice)),
         "infinite.pbz2": bz2.compress(pickle.dumps(infinite)),
         "latencies.pbz2": bz2.compress(pickle.dumps(latencies)),
@@ -171,3 +170,12 @@ def test_a_small_file_cannot_ask_for_much_memory(
         written(path, crafted)
     with pytest.raises(UsageError, match=sentence):
         nats_size.convert(path, lambda _: None)
+
+
+def test_an_architecture_of_many_letters_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """Its numbers may have millions of spaces around them, which are skipped again for each network."""
+    texts = [text.replace(":", ":" + " " * 50, 1) for text in ARCHITECTURES]
+    with pytest.raises(UsageError, match=r"an architecture of \d+ letters"):
+        nats_size.convert(written(tmp_path / "long.pbz2", raw() | {"meta_archs": texts}), lambda _: None)
+    with pytest.raises(ValueError, match="an architecture of 300 letters"):
+        nasbench201._row("|none~0|".ljust(300))

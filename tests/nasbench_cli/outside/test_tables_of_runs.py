@@ -576,6 +576,13 @@ def test_a_printed_table_names_its_methods() -> None:
 def test_cells_of_a_printed_table_with_a_spread_or_in_bold_are_said_to_be_none(cell: str) -> None:
     with pytest.raises(UsageError, match=f"RF is {re.escape(repr(cell))} in row 1, which is no number: write the mean"):
         read(PRINTED.assign(RF=cell), Asked(), "t")
+    with pytest.raises(UsageError, match=f"RF is {re.escape(repr(cell))} in row 3"):
+        read(PRINTED.assign(RF=["-", "91.2", cell]), Asked(), "t")
+
+
+def test_a_cell_of_many_points_is_read_in_no_time() -> None:
+    with pytest.raises(UsageError, match="which is no number"):
+        read(PRINTED.assign(RF="1(" + "." * 100_000 + "a"), Asked(), "t")
 
 
 def test_of_a_table_without_methods_that_is_said_first() -> None:
@@ -585,12 +592,43 @@ def test_of_a_table_without_methods_that_is_said_first() -> None:
 
 def test_where_each_row_is_a_run_its_length_is_said() -> None:
     frame = trajectories()
-    assert "with step 20" in read(frame[frame["step"] == 20], Asked(sense="minimise"), "t").note
+    last = frame[frame["step"] == 20]
+    assert "with step 20" in read(last, Asked(sense="minimise"), "t").note
+    of_each = last.assign(step=last["task"].map(len))  # the same for all methods: fair
+    assert "each row is the result of a run, with step" in read(of_each, Asked(sense="minimise"), "t").note
+    counted = last.assign(step=range(len(last)))
+    assert "result of a run" not in read(counted, Asked(sense="minimise"), "t").note
+
+
+@pytest.mark.parametrize(
+    "columns", [{"task_id": 7, "env_id": "a"}, {"global_step": 3, "timesteps": 5}, {"dataset_name": "b"}]
+)
+def test_names_that_only_stand_in_for_others_are_not_asked_about_beside_them(columns: dict[str, Any]) -> None:
+    assert "not read: " in read(trajectories().assign(**columns), Asked(sense="minimise"), "t").note
+
+
+def test_a_benchmark_and_a_step_are_known_by_longer_names(tmp_path: Path) -> None:
+    frame = trajectories().rename(columns={"task": "env_id", "step": "global_step"})
+    assert set(read(frame, Asked(sense="minimise"), "t").frame["benchmark"]) == set(trajectories()["task"])
+
+
+def test_the_best_so_far_may_rise_by_rounding_before_it_is_feasible_or_after_the_budget(tmp_path: Path) -> None:
+    best = trajectories().assign(feasible=True)
+    best["value"] = best.groupby(["method", "task", "seed"])["value"].cummin() + 1
+    best.loc[best["step"] == 7, "value"] *= 1 + 1e-15
+    best.loc[best["step"] == 1, ["value", "feasible"]] = [0.0, False]
+    best.loc[best["step"] == 19, "value"] = 3.0
+    options = {"direction": "minimise", "shape": "best"}
+    assert "10 evaluations" in public.import_runs(best, store=tmp_path / "s", budget=10, **options)[-1]
+    with pytest.raises(UsageError, match="value gets worse at evaluation 19"):
+        public.import_runs(best, store=tmp_path / "t", **options)
 
 
 def test_a_field_that_most_runs_leave_empty_is_no_variant() -> None:
     frame = trajectories().assign(info=lambda f: np.where(f["seed"] < 1, "TimeoutError", None))
     assert "not read: info" in read(frame, Asked(sense="minimise"), "t").note
+    with pytest.raises(UsageError, match="prior differs between runs of one method"):  # most have one
+        read(trajectories().assign(prior=lambda f: np.where(f["seed"] < 4, "expert", None)), Asked(), "t")
 
 
 @pytest.mark.parametrize(
