@@ -151,6 +151,7 @@ def _remarks(column: Column) -> Iterator[Line]:
 
 
 def named(columns: list[Column]) -> str:
+    """The names of the first three columns, of which any may be meant."""
     return " or ".join(plain(column.name) for column in columns[:3])
 
 

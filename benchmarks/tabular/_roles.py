@@ -63,6 +63,11 @@ class Roles:
     """What else is doubtful about those of `left_out`: a question by the name of the column."""
 
     @property
+    def times(self) -> list[Column]:
+        """The metrics that are times; the first one is the cost."""
+        return [column for column in self.metrics if column.meaning == "seconds"]
+
+    @property
     def first_epoch(self) -> int:
         """The number of the first epoch, 0 or 1, as the file counts."""
         epochs = [self.epoch.numbers.min()] if self.epoch else [c.epochs[0] for c in self.metrics if c.epochs]
@@ -227,9 +232,9 @@ def _text_for_numbers(column: Column) -> str:
         return f"several numbers in one text, such as {texts.iloc[0]!r}: [extract] makes columns of them"
     if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
         return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
-    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
     if column.meaning not in MEASURED:
         return ""
+    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
     if texts.str.fullmatch(WRITTEN).all() or texts.str.match(_BEGINS_AS_NUMBER).all():
         return (
             f"a measurement by its name, but its values are text, such as {(odd if len(odd) else texts).iloc[0]!r}: "

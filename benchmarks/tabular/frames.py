@@ -238,7 +238,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
             for name, kind in kinds.items():
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
-            size += part.nbytes + sum(_surplus(part[name]) for name in texts)
+            size += part.nbytes
             _refuse_size(data, size, most=MOST_BYTES // 2)  # with what they take on the way it is a whole one
             tables.append(part)
             if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
@@ -261,11 +261,6 @@ def _refuse_repeated(data: Path, texts: list[str]) -> None:
 def _lengths(texts: pa.Array) -> pa.Array:
     """The most bytes that each text takes as Python's own: four for each character, one where all are ASCII."""
     return pc.if_else(pc.string_is_ascii(texts), pc.binary_length(texts), pc.multiply(pc.utf8_length(texts), 4))
-
-
-def _surplus(texts: pa.ChunkedArray) -> int:
-    """The bytes that texts take as Python's own, beyond those of UTF-8."""
-    return (pc.sum(_lengths(texts)).as_py() or 0) - (pc.sum(pc.binary_length(texts)).as_py() or 0)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -19,12 +19,8 @@ from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
 from nasbench.benchmarks.tabular._roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
-from nasbench.benchmarks.tabular.direction import (
-    is_score,
-    matches,
-    strange_words,
-)
-from nasbench.benchmarks.tabular.exports import export_of
+from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words
+from nasbench.benchmarks.tabular.exports import Export, export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
 
 _MOST_REASONS = 30  # columns that a refusal names
@@ -62,13 +58,7 @@ def guess(data: Path) -> Guess:
     _check_long(data, columns)
     roles = roles_of(columns, export)
     roles.left_out += [(name, "holds neither numbers nor texts") for name in nested]
-    lost = [(name, why) for name, why in roles.left_out if export.objective and re.fullmatch(export.objective, name)]
-    if lost and not any(re.fullmatch(export.objective, metric.name) for metric in roles.metrics):
-        raise UsageError(f"{lost[0][0]} of {data}, the objective of {export.tool}, is {lost[0][1]}")
-    if not roles.metrics:
-        raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
-    if not roles.choices and not roles.cell:
-        raise UsageError(f"no column of {data} can be a hyper-parameter: {_reasons(roles)}")
+    _check_roles(data, roles, export)
     objective, *rivals = objectives_of(roles.metrics, export)
     metrics = metric_lines(roles, objective, rivals, frame)
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
@@ -107,14 +97,13 @@ def _in_words(roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -
     better: dict[str, list[str]] = {}
     for name, lines in metrics.items():
         better.setdefault(better_of(lines), []).append(name)
-    cost = next((plain(c.name) for c in roles.metrics if c.meaning == "seconds"), "none")
     others = [(_names([n for n in names if n != objective.name]), sense) for sense, names in better.items()]
     return {
         "hyper-parameters": "six operations of a cell" if roles.cell else _names([c.name for c in roles.choices]),
         "objective": f"{plain(objective.name)}, {better_of(metrics[objective.name])}",
         "other metrics": "; ".join(f"{names}, {sense}" for names, sense in others if names) or "none",
         **{what: plain(c.name) for what, c in (("repetition", roles.repetition), ("epoch", roles.epoch)) if c},
-        "cost in seconds": cost,
+        "cost in seconds": _names([column.name for column in roles.times[:1]]) or "none",
         "left out": _names([name for name, _ in roles.left_out]) or "none",
     }
 
@@ -141,6 +130,17 @@ def _check_long(data: Path, columns: list[Column]) -> None:
                 )
 
 
+def _check_roles(data: Path, roles: Roles, export: Export) -> None:
+    """Raises UsageError where no column can be the objective, or a tool's own cannot, or none a hyper-parameter."""
+    lost = [(name, why) for name, why in roles.left_out if export.objective and re.fullmatch(export.objective, name)]
+    if lost and not any(re.fullmatch(export.objective, metric.name) for metric in roles.metrics):
+        raise UsageError(f"{lost[0][0]} of {data}, the objective of {export.tool}, is {lost[0][1]}")
+    if not roles.metrics:
+        raise UsageError(f"no column of {data} can be the objective, which needs different numbers: {_reasons(roles)}")
+    if not roles.choices and not roles.cell:
+        raise UsageError(f"no column of {data} can be a hyper-parameter: {_reasons(roles)}")
+
+
 def _reasons(roles: Roles) -> str:
     """What each column was taken for, in one line; of many columns the first."""
     texts = [f"{plain(name)} ({why})" for name, why in roles.reasons()]
@@ -153,8 +153,7 @@ def _top(
 ) -> Iterator[Line]:
     """The lines above the sections; `metrics` has the lines of each metric by its column."""
     yield "name", _slug(stem_of(data)), "what --bench calls it"
-    times = [column for column in roles.metrics if column.meaning == "seconds"]
-    if times:
+    if times := roles.times:
         is_few, strange = times[0].has_few, strange_words(times[0].name)
         if not strange and (is_few or matches(times[0].name, re.compile("costs?"))):
             strange = f"{times[0].distinct} values" if is_few else times[0].name

@@ -19,6 +19,7 @@ MEASURED = ("score", "seconds", "resource", "size")
 """Meanings of measurements."""
 
 _SPLITS = {"valid": re.compile("val|valid|validation|dev|eval"), "train": re.compile("train|training")}
+_COSTS, _TIMES = re.compile("costs?"), re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime")
 _WORDS: dict[Meaning, re.Pattern[str]] = {
     "choice": re.compile(
         "lr\\d?|learning|(mini)?batch|momentum|decay|dropout|units|layers?|hidden|kernel|filters?|channels?|optimi[sz]er"
@@ -31,7 +32,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
     "spread": re.compile("std|stderr|stdev|stdv|stddev|sd|sem|variance"),
     "rank": re.compile("rank|ranking"),
     "size": re.compile("n?params|nparam|parameters|flops|macs|madds"),
-    "seconds": re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|cost"),
+    "seconds": re.compile(f"{_TIMES.pattern}|cost"),
     "resource": re.compile("latency|energy|power|memory|ram|kwh|co2|throughput|fps"),
 }
 """Meaning → the words in a name that indicate it; an earlier meaning has priority."""
@@ -98,7 +99,6 @@ _WHOLE: dict[str, Meaning | None] = {
 _OTHER_UNITS = re.compile(
     r"\w*hours?|hrs?|h|\w*minutes?|mins?|m|ms|msecs?|milli\w*|us|usecs?|micro\w*|ns|nano\w*|days?|d|weeks?|k"
 )
-_COSTS, _TIMES = re.compile("costs?"), re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime")
 _MONEY = re.compile(r"[$€£¥]|(?:^|[\W_])(?:usd|eur|gbp|dollars?|euros?|cents?)(?:$|[\W_])", re.IGNORECASE)
 _MEASURE_AND_BAR = re.compile(
     r"(.+?)(?:[\W_]+(?:err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm))+\W*",
@@ -133,9 +133,10 @@ def meaning_of(name: str) -> Meaning | None:
     if matches(name, _SEEDS):
         return None  # `model_seed`: a repetition, or what a person varies
     by_words, by_last = _by_words(name), _by_words(last)
-    ends = [word for word, *_ in counted(name)][:: max(1, len(counted(name)) - 1)]
-    if by_words == "rank" and is_score(name) and not any(map(_WORDS["rank"].fullmatch, ends)):
-        return "score"  # `label_ranking_average_precision`
+    if by_words == "rank" and is_score(name):
+        first, *others = (word for word, *_ in counted(name))
+        if not any(map(_WORDS["rank"].fullmatch, [first, *others[-1:]])):
+            return "score"  # `label_ranking_average_precision`
     decides = (*MEASURED, "identity") if by_words == "choice" else MEASURED
     meaning = by_last if by_words in ("choice", *MEASURED) and by_last in decides else by_words
     return "resource" if meaning == "seconds" and _MONEY.search(name) else meaning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -48,8 +48,8 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
     for column in left:
         is_number, name = pd.api.types.is_numeric_dtype(frame[column]), plain(column)
         is_rare = not is_number and frame[column].isna().mean() > 0.5  # as what went wrong is
-        action: Literal["ignore"] | None = "ignore" if is_rare else None
-        values = frame[column] if is_number else frame[column].map(str, na_action=action)  # of JSON perhaps a list
+        values = frame[column] if is_number else frame[column].map(str)  # of JSON it may be a list
+        values = values.where(frame[column].notna()) if is_rare else values
         is_measure, is_length = _MEASURES.fullmatch(name), is_number and _LENGTHS.fullmatch(name)
         if not (is_measure or is_length) and (is_number or _HARMLESS.fullmatch(name)):
             continue

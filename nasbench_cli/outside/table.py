@@ -51,6 +51,7 @@ _OURS = {"bench", "evaluation", "objective", "feasible", "incumbent", "thinking"
 """Columns of a store's rows, as `nasbench.run` returns them: they minimise the column objective."""
 _PRINTED = re.compile(r"[-+]?\d*[.,]?\d+\s?%?\s?(?:(?:±|\+/?-|[(\[]).*)?", re.DOTALL)
 """A number as papers print it, without the marks of bold print: `93.1±0.2`, `0.71 (0.02)`."""
+_MOST_PRINTED = 1_000  # rows of a printed table that are looked at
 _NO_CELL = {"", "-", "–", "—", "n/a", "na", "oom"}
 _LEAST = 10
 """Rows of a run from which values that never get worse are taken for the best so far."""
@@ -154,8 +155,12 @@ def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     raise UsageError(f"no column is the value that was reached: --column value=NAME names it; there are {columns}")
 
 
-def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Asked, left: Sequence[str] = ()) -> Shape:
-    """What a row is. Raises UsageError where the best so far cannot be told from what was observed."""
+def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Asked, left: Sequence[str]) -> Shape:
+    """What a row is. Raises UsageError where the best so far cannot be told from what was observed.
+
+    Args:
+        left: the columns that are not read.
+    """
     if asked.shape:
         return asked.shape
     marks = [mark for mark in MARKS if mark in rows]
@@ -242,7 +247,7 @@ def _wide(frame: pd.DataFrame, roles: dict[str, str], asked: Asked) -> Rows:
 def _check_cells(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raises UsageError for columns of numbers as papers print them, with spreads or in bold."""
     for column in columns:
-        cells = frame[column].fillna("").astype(str)
+        cells = frame[column].head(_MOST_PRINTED).fillna("").astype(str)
         bare = [re.sub(r"\\(?:text|math)bf", "", cell[:60]).replace("\\pm", "±").strip(" *_${}") for cell in cells]
         is_none = [text.lower() in _NO_CELL for text in bare]
         odd = pd.to_numeric(cells, errors="coerce").isna().to_numpy() & ~np.array(is_none)

@@ -360,3 +360,13 @@ def test_other_columns_get_one_sentence(
     doubled.write_text(text + text.splitlines()[-1] + "\n")
     refused = nasbench("import", "nas-bench-101", doubled)
     assert "repeats a cell with the same repetition" in refused.err
+
+
+def test_a_record_of_more_than_a_megabyte_is_none_of_a_table(tmp_path: Path) -> None:
+    """As text of JSON, or as a message of many parts, it would take thirty times as much memory."""
+    path = tmp_path / "t.tfrecord"
+    path.write_bytes(framed(b"x" * (1 << 20)))
+    assert [len(payload) for payload in records(path)] == [1 << 20]
+    path.write_bytes(framed(b"x" * ((1 << 20) + 1)))
+    with pytest.raises(UsageError, match="has no record at byte 0"):
+        list(records(path))

@@ -50,7 +50,7 @@ def _runs(info: Path, method: str) -> Iterator[LoggedRun]:
             suite = _SUITE.search(line)
             facts["suite"] = "" if suite is None or suite[1] == "bbob" else f"{suite[1]}_"
         elif not line.startswith("%"):
-            if len(facts) < len(_FACTS) + 2:
+            if not {*_FACTS, "method"} <= facts.keys():
                 raise UsageError(f"{info} is damaged: a line of data without funcId, DIM and algId above it")
             bench = f"{facts['suite']}f{facts['function']}_d{facts['dimension']}"
             yield from _logged(info, line, (method or facts["method"], bench, "none"))

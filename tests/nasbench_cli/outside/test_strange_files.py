@@ -148,9 +148,11 @@ DAMAGE: dict[str, tuple[Path, Change, str]] = {
         edited("random/quadratic/1/configs.json", "[0, 0, 1]", "[9, 9, 9]"),
         "none of a run",
     ),
-    "a text for a configuration": (
+    "two numbers for a configuration": (
         HPBANDSTER,
-        edited("random/quadratic/1/configs.json", "[0, 0, 1]", f'"{"k" * 1000}"'),
+        lambda f: [
+            edited(f"random/quadratic/1/{name}.json", "[0, 0, 1]", "[0, 1]", -1)(f) for name in ("configs", "results")
+        ],
         "none of a run",
     ),
     "dates": (

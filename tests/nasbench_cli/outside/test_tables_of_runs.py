@@ -154,6 +154,11 @@ ASKED = {
         {"direction": "minimise", "shape": "best"},
         "a store takes 200,000 at most",
     ),
+    "more evaluations than are counted": (
+        lambda f: f.assign(step=f["step"].replace(20, 2**60)),
+        {"direction": "minimise", "shape": "best", "budget": 5},
+        "mine on adult, seed 0: numbers of evaluations are whole",
+    ),
     "a name of two lines": (
         lambda f: f.assign(method="a\n" + f["method"]), {"direction": "minimise"}, "'a.*' is no name: one line"
     ),
