@@ -36,6 +36,8 @@ _TABLES = 512  # batches that are put together at once
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
 """A text in quotation marks may have several lines, wherever the reader divides the file."""
+_NULLS = [*pa.csv.ConvertOptions().null_values, "!"]
+"""Cells without a value; the last is DVC's, for one that could not be computed."""
 
 
 def check_size(data: Path) -> None:
@@ -190,7 +192,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
                 data,
                 parse_options=_QUOTED,
                 convert_options=pa.csv.ConvertOptions(
-                    include_columns=list(wanted), column_types=types, strings_can_be_null=True
+                    include_columns=list(wanted), column_types=types, strings_can_be_null=True, null_values=_NULLS
                 ),
             )
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:

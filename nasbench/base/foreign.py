@@ -106,17 +106,19 @@ def plain(text: str) -> str:
     return _CODES.sub("", text)
 
 
-def described(error: BaseException) -> str:
-    """The type and text of an error, plain, even if its own `__str__` raises.
+def stable(text: str) -> str:
+    """A plain text without addresses, as in `<Node object at 0x7f…>`: equal errors have equal texts."""
+    return plain(_ADDRESS.sub("", text))
 
-    Addresses, as in `<Node object at 0x7f…>`, are left out: equal errors have equal texts.
-    """
+
+def described(error: BaseException) -> str:
+    """The type and text of an error, `stable`, even if its own `__str__` raises."""
     try:
         text = str(error.msg) if isinstance(error, SyntaxError) else str(error)
     except BaseException as other:
         pass_on(other)
         text = "its text cannot be had"
-    return plain(_ADDRESS.sub("", f"{type(error).__name__}: {text}"))
+    return stable(f"{type(error).__name__}: {text}")
 
 
 def placed(error: BaseException) -> str:

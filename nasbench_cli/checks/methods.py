@@ -199,8 +199,11 @@ def _searched(
     return search.asked
 
 
-def _proposes_members(trial: Trial) -> None:
-    require(trial.usual.asked, "it proposes nothing")
+def _proposes_members(trial: Trial) -> str | None:
+    begun = [proposal.configuration for proposal in trial.usual.asked if proposal.continues is None]
+    require(begun, "it proposes nothing")
+    is_one = len(begun) > 1 and len(set(begun)) == 1
+    return f"but all {len(begun)} are the same configuration" if is_one else None
 
 
 def _of_repeatable(check: Callable[[Trial], str | None]) -> Callable[[Trial], str | None]:

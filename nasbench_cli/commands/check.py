@@ -16,7 +16,7 @@ import click
 
 from nasbench.base.errors import unknown
 from nasbench.base.exits import DONE, SOME_FAILED
-from nasbench.base.foreign import at_work, cleaned, ends_nothing, interrupts_noted, pass_on, plain, trace
+from nasbench.base.foreign import at_work, cleaned, ends_nothing, interrupts_noted, pass_on, stable, trace
 from nasbench.base.layout import one_line
 from nasbench.base.numbers import count
 from nasbench.base.registry import with_reasons
@@ -137,7 +137,7 @@ def _tried(one: Check, names: tuple[str, ...], item: type, longest: float) -> tu
             told = one(*names)
     except Failed as failure:
         trace(failure)
-        return "BROKEN", f": {one_line(plain(str(failure)), _LONGEST)}"
+        return "BROKEN", f": {one_line(stable(str(failure)), _LONGEST)}"
     except NotTested as why:
         return "?", f" (not tested: {one_line(why, _LONGEST)})"
     except BaseException as error:

@@ -26,6 +26,8 @@ _HOUR = 3600.0
 class Progress:
     """Shows on standard error what is done, and the remaining time, while its `with` block runs.
 
+    Where nothing is finished for long, lines come all the same, and say so: a method may hang.
+
     Args:
         total: number of things to do.
         what: the things, in the plural.
@@ -42,7 +44,7 @@ class Progress:
         left: Callable[[float], str] | None = None,
     ) -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
-        self._begun = self._said
+        self._begun = self._advanced = self._said
         self._under_way, self._seen, self._left = under_way, UnderWay(0.0, []), left
         self._over, self._thread = threading.Event(), threading.Thread(target=self._look_again, daemon=True)
         self._bar = None
@@ -66,7 +68,7 @@ class Progress:
     def __enter__(self) -> Progress:
         if self._bar:
             self._live.start()
-        if self._total and self._under_way:
+        if self._total and (self._under_way or not self._bar):
             self._thread.start()
         return self
 
@@ -82,6 +84,7 @@ class Progress:
     def advance(self, count: int) -> None:
         """Adds things that were done since the last call."""
         self._done += count
+        self._advanced = monotonic()
         if self._bar:
             self._update()
         elif monotonic() - self._said > SECONDS_BETWEEN_LINES:
@@ -102,7 +105,10 @@ class Progress:
 
     def _look_again(self) -> None:
         while not self._over.wait(SECONDS_BETWEEN_LOOKS if self._bar else SECONDS_BETWEEN_LINES):
-            self.look()
+            if self._under_way:
+                self.look()
+            elif (idle := monotonic() - self._advanced) > SECONDS_BETWEEN_LINES:
+                self._say(f"; nothing new for {span(idle)}")
 
     def _update(self) -> None:
         assert self._bar
@@ -111,14 +117,14 @@ class Progress:
             self._bar.update(self._task, left=self._left(self._seen.done))
             self._said = monotonic()
 
-    def _say(self) -> None:
+    def _say(self, more: str = "") -> None:
         self._said = monotonic()
         done = f"{self._done:,} of {self._total:,} {self._what}"
         if self._left:
             done += f", {self._left(self._seen.done)}"
         elif self._done:
             done += f", about {span((self._said - self._begun) * (self._total - self._done) / self._done)} left"
-        say("\n".join([done, *self._seen.lines]), err=True)
+        say("\n".join([f"{done}{more}", *self._seen.lines]), err=True)
 
     def _view(self) -> Group:
         from rich.console import Group

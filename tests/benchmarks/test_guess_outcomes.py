@@ -115,6 +115,12 @@ def test_a_split_without_a_score_may_be_a_hyperparameter(tmp_path: Path) -> None
     assert "# ? its name says a split, and no score: or is it a hyper-parameter?" in said
 
 
+def test_a_cell_that_dvc_could_not_compute_has_no_value(tmp_path: Path) -> None:
+    columns = {"params.yaml:lr": RATES, "metrics.json:acc": ["!", *(i / 30 for i in range(23))]}
+    (metric,) = tomllib.loads(guessed(tmp_path, columns))["metric"]
+    assert metric["column"] == "metrics.json:acc"
+
+
 GRID = {
     "criterion": ["gini", "entropy"] * 20,
     "max_depth": [d for d in (3, 5, 8, 12) for _ in range(10)],

@@ -288,6 +288,41 @@ def test_a_method_that_keeps_them_passes_every_check(lend: Lend) -> None:
             check.function(Trial(MethodSpec("careful"), Known()))
 
 
+class Lazy(Careful):
+    """Proposes its first configuration for ever."""
+
+    def ask(self) -> Any:
+        self.first = getattr(self, "first", None) or super().ask()
+        return self.first
+
+    def tell(self, observation: Observation) -> None:
+        pass
+
+
+def test_a_method_that_proposes_one_configuration_keeps_its_promise_and_hears_of_it(lend: Lend) -> None:
+    proposes = by_promise(METHOD_CHECKS, "proposes members")
+    for method, told in ((Careful, None), (Lazy, "but all 24 are the same configuration")):
+        lend(METHODS, "lent", method)
+        assert proposes.function(Trial(MethodSpec("lent"), Known())) == told
+
+
+class Yielding(Careful):
+    """Its `ask` is a generator."""
+
+    def ask(self) -> Any:
+        yield super().ask()
+
+
+def test_promises_that_a_generator_breaks_are_told_as_one(lend: Lend, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each had the address of another object."""
+    lend(METHODS, "yielding", Yielding)
+    assert not check_command.print_checks("yielding", "hpobench-car")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("BROKEN")]
+    assert len(lines) == 3
+    assert "ask gives <generator object Yielding.ask>, which is not of the space" in lines[0]
+    assert lines[2].startswith("BROKEN  8 more promises, for the same reason as `proposes members of the space`")
+
+
 class Drifting(Known):
     """Scores differently each time."""
 

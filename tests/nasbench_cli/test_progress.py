@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -27,6 +28,17 @@ def test_elsewhere_lines_say_what_is_under_way_once(capsys: pytest.CaptureFixtur
         for _ in seen:
             progress.look()
     assert capsys.readouterr().err == "0 of 2 runs\nhalf of one\n0 of 2 runs\nmore of one\n"
+
+
+def test_where_nothing_is_finished_a_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A method that hangs on a table left the command silent for ever."""
+    monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.05)
+    with Progress(2, left=lambda _: "about 1 s left"):
+        sleep(0.3)
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"0 of 2 runs, about 1 s left; nothing new for [\d.]+ (ms|s)", first)
 
 
 def test_on_a_terminal_what_is_under_way_stands_below_the_bar_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:
