@@ -65,7 +65,7 @@ TABLES = {
     "looked-up-apart.csv": ("looked_up", "--apart"),
     "looked-up-own.csv": ("looked_up", "--own", "benchmarks/tabular/parts/organa-pilot.csv"),
     "pending.csv": ("pending",),
-    "searches.csv": ("searches",),
+    "minutes.csv": ("searches",),
     "spaces.csv": ("spaces",),
     "against.csv": ("against", "random", "local"),
     "optuna.csv": ("pending", "--optuna"),
@@ -107,6 +107,8 @@ def _keep(suite: str, name: str, chosen: Sequence[str]) -> None:
         kinds.write(into)
     for file, (script, *options) in TABLES.items():
         if f"{name}/{file}" in named():
+            if (report / file).exists():
+                raise ValueError(f"the report of {name} has a {file} of its own: a script's table needs another name")
             stores = [f"runs/{path.name}" for path in (ROOT / "runs").glob(f"{suite}-on-*")]  # of other processors
             command = [sys.executable, "-m", f"research.{script}", f"runs/{suite}", *sorted(stores), *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

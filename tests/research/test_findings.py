@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from nasbench.results import Store
 from research import findings
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +44,7 @@ def test_no_file_is_kept_that_nobody_names_and_none_is_named_that_is_not_kept() 
 def test_of_a_report_the_files_are_kept_that_somebody_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def reports(command: list[str], **_: object) -> SimpleNamespace:
         into = Path(command[command.index("--out") + 1])
-        into.mkdir(parents=True)
+        into.mkdir(parents=True, exist_ok=True)
         for name in ("claims.csv", "ranks.svg", "pairs.csv"):
             (into / name).write_text(name)
         return SimpleNamespace(stdout="Ranks\n\n3 files in report\n")
@@ -57,6 +59,20 @@ def test_of_a_report_the_files_are_kept_that_somebody_names(tmp_path: Path, monk
     findings.keep("mine")
     kept = sorted(path.name for path in (tmp_path / "docs" / "reproduced" / "mine").iterdir())
     assert kept == ["claims.csv", "ranks.svg"]  # no page names report.txt
+    monkeypatch.setitem(findings.TABLES, "claims.csv", ("searches",))
+    with pytest.raises(ValueError, match="has a claims.csv of its own"):
+        findings.keep("mine")
+
+
+@pytest.mark.parametrize("archive", sorted((ROOT / "suites" / "parts").glob("*.tar.gz")), ids=lambda path: path.name)
+def test_runs_that_pages_rest_on_are_read(archive: Path, tmp_path: Path) -> None:
+    """Three were of an earlier schema: the commands of their pages ended with an error."""
+    subprocess.run(["tar", "xzf", archive, "-C", tmp_path], check=True)  # as the pages say
+    store = Store.open(tmp_path / archive.name.removesuffix(".tar.gz"))
+    assert {record.failure for f in store.fragments() for record in f.runs} == {""}
+    planned = [(setup, seed) for plan in store.plans() for setup, seeds in plan["setups"] for seed in seeds]
+    assert planned
+    assert all(store.has(setup, seed) for setup, seed in planned)
 
 
 def test_a_block_is_cut_between_two_beginnings_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
