@@ -345,6 +345,16 @@ def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export:
             roles.choices.append(replace(column, doubt="it stands behind a measurement: or is it one?"))
         else:
             roles.choices.append(column)
+    families = {_family(column.name) for column in roles.choices} - {""}
+    for column in columns:
+        is_chosen = column.meaning == "choice" or export.is_choice(column.name) or _family(column.name) in families
+        if _unfit(column) and is_chosen:
+            roles.doubts[column.name] = "else configurations look alike that are not"
+
+
+def _family(name: str) -> str:
+    """What stands before the last part of a name: `misc.vals` of `misc.vals.lr`; empty if it has one part."""
+    return re.sub(r"[./:]?[^./:]*$", "", name)
 
 
 def _asked_for_epochs(column: Column, roles: Roles, export: Export) -> Column:

@@ -198,10 +198,8 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
     for column in table.schema:
-        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-            is_parquet = data.suffix == ".parquet"
-            why = "holds binary, no numbers or texts: leave it out" if is_parquet else f"is not UTF-8 text: {_CONVERT}"
-            raise UsageError(f"column {column.name} of {data} {why}")
+        if _is_binary(column.type):
+            raise UsageError(f"column {column.name} of {data} is not UTF-8 text: {_CONVERT}")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
     refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
@@ -227,8 +225,9 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     """
     schema, rows = pq.read_schema(data), pq.read_metadata(data).num_rows
     kinds = {name: _plain(schema.field(name).type) for name in wanted if name in schema.names}
-    if nested := [name for name, kind in kinds.items() if pa.types.is_nested(kind)]:
-        raise UsageError(f"column {nested[0]} of {data} holds {kinds[nested[0]]}, no numbers or texts: leave it out")
+    for name, kind in kinds.items():
+        if pa.types.is_nested(kind) or _is_binary(kind):
+            raise UsageError(f"column {name} of {data} holds {kind}, no numbers or texts: leave it out")
     _refuse_size(data, 8 * rows * len(kinds))
     refuse_cells(data, rows, len(kinds))
     size, tables, whole = 0, list[pa.Table](), list[pa.Table]()
@@ -263,6 +262,10 @@ def _refuse_repeated(data: Path, texts: list[str]) -> None:
 def _lengths(texts: pa.Array) -> pa.Array:
     """The most bytes that each text takes as Python's own: four for each character, one where all are ASCII."""
     return pc.if_else(pc.string_is_ascii(texts), pc.binary_length(texts), pc.multiply(pc.utf8_length(texts), 4))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

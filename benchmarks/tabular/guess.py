@@ -19,7 +19,7 @@ from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
 from nasbench.benchmarks.tabular._roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
-from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words
+from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words, words_of
 from nasbench.benchmarks.tabular.exports import Export, export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
 
@@ -27,6 +27,10 @@ _MOST_REASONS = 30  # columns that a refusal names
 _MOST_NAMED = 12  # columns of one role that are named
 _SUMMARY = r"(?:the )?(?:mean|avg|average|median|std|sd|stdev|sem|min|max|best|worst|total|sum|all|overall)\W*"
 """Words for a row that sums up others."""
+_OF_A_PART = re.compile(r"costs?|infer\w*|epochs?|steps?|iter\w*|batch\w*|samples?|images?|tokens?|forward")
+"""Words of times that are hardly those of a whole evaluation."""
+_BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
+"""Words of times that, alone, do not say what took them: it may be the search so far."""
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
@@ -154,9 +158,7 @@ def _top(
     """The lines above the sections; `metrics` has the lines of each metric by its column."""
     yield "name", _slug(stem_of(data)), "what --bench calls it"
     if times := roles.times:
-        is_few, strange = times[0].has_few, strange_words(times[0].name)
-        if not strange and (is_few or matches(times[0].name, re.compile("costs?"))):
-            strange = f"{times[0].distinct} values" if is_few else times[0].name
+        strange = strange_words(times[0].name) or _strange_in_times(times[0], roles)
         others = f"; or is it {named(times[1:])}?" if times[1:] else f"; or something else ({strange})?" * bool(strange)
         line = f"{'? ' if others else ''}the seconds that an evaluation takes{others}"
         yield "cost", metrics[times[0].name][0][1], line
@@ -195,6 +197,17 @@ def _top(
     if twice:
         lack = roles.repetition.name if roles.repetition else "no column that numbers repetitions"
         yield "", None, f"? {twice:,} rows repeat a configuration (with {lack}): was a hyper-parameter left out?"
+
+
+def _strange_in_times(column: Column, roles: Roles) -> str:
+    """Why a time may not be that of an evaluation; empty if nothing says so."""
+    if column.has_few:
+        return f"{column.distinct} values"
+    is_bare = all(map(_BARE.fullmatch, (part for _, *parts in words_of(column.name) for part in parts)))
+    is_rising = len(column.values) > 2 and (np.diff(column.numbers) > 0).all()
+    if is_bare and is_rising and not (roles.epoch or column.epochs):
+        return "it rises in every row, as if counted from the beginning of the search"
+    return column.name if matches(column.name, _OF_A_PART) else ""
 
 
 def _not_counted(column: Column) -> str:

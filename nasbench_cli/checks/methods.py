@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,13 +13,11 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
+from nasbench.base.metrics import Values
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import WHOLE, Benchmark, Evaluation, Metric, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
-from nasbench.benchmarks.spaces import Configuration, Space
-from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.check import (
     Check,
     Failed,
@@ -33,7 +31,7 @@ from nasbench.cli.checks.check import (
     shared_state,
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
-from nasbench.cli.checks.problems import PROBLEMS, Posed, score
+from nasbench.cli.checks.problems import PROBLEMS, Bare, Posed, score
 from nasbench.cli.engine.evaluations import explained, is_feasible, refusals, refusing
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal, beginning_of
 
@@ -110,10 +108,25 @@ class Trial:
     def evaluated(self, proposal: Proposal, number: int, bounds: Bounds = NO_BOUNDS) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
         evaluation = score(self.benchmark, proposal, number, bounds)
-        told = [metric.name for metric in self.benchmark.metrics if not metric.is_test]
-        evaluation = evaluation._replace(metrics={name: evaluation.metrics.get(name, math.nan) for name in told})
+        known = evaluation.metrics
+        evaluation = evaluation._replace(metrics=self._told([known.get(name, math.nan) for name in self._names]))
         feasible = is_feasible(evaluation, bounds)
         return Observation(proposal.configuration, evaluation, feasible, proposal.level, number)
+
+    @cached_property
+    def _names(self) -> dict[str, int]:
+        """The place of each metric that methods are told of: those of a test split are hidden."""
+        return {name: place for place, name in enumerate(m.name for m in self.benchmark.metrics if not m.is_test)}
+
+    def _told(self, values: Sequence[float]) -> Values:
+        """Values as the harness tells them: what can be done with them here can be done in a run."""
+        return Values(self._names, tuple(values))
+
+    def failed(self, proposal: Proposal, number: int) -> Observation:
+        """The observation of an evaluation that failed."""
+        nothing = self._told([math.nan] * len(self._names))
+        failure = Evaluation(nothing, 1.0, "failed", "made to fail")
+        return Observation(proposal.configuration, failure, False, proposal.level, number)
 
 
 @cache
@@ -150,16 +163,13 @@ class _TrialSearch:
             self._pending.append((proposal, self._number(proposal)))
             self.asked.append(proposal)
         proposal, number = self._pending.pop(len(self.asked) % workers)
-        if fails(len(self.asked)):
-            nothing = {m.name: math.nan for m in self._trial.benchmark.metrics if not m.is_test}
-            failure = Evaluation(nothing, 1.0, "failed", "made to fail")
-            observation = Observation(proposal.configuration, failure, False, proposal.level, number)
-        else:
-            observation = self._trial.evaluated(proposal, number, self._bounds)
-        fidelity = self._trial.benchmark.fidelity
-        if fidelity is not None and fidelity.may_continue(proposal.level) and observation.evaluation.status == "ok":
+        trial = self._trial
+        is_failure = fails(len(self.asked))
+        told = trial.failed(proposal, number) if is_failure else trial.evaluated(proposal, number, self._bounds)
+        fidelity = trial.benchmark.fidelity
+        if fidelity is not None and fidelity.may_continue(proposal.level) and told.evaluation.status == "ok":
             self._reached[number] = proposal
-        self._method.tell(observation)
+        self._method.tell(told)
 
     def _number(self, proposal: Proposal) -> int:
         """The number of the training that a proposal begins or continues. Raises Failed if it may not be proposed."""
@@ -296,7 +306,7 @@ def _trains_as_it_may(trial: Trial) -> str | None:
 
 
 def _refuses_other_spaces(trial: Trial) -> None:
-    space = _Bare()
+    space = Bare()
     bare = Problem(space, (trial.benchmark.objective,), fidelity=trial.benchmark.fidelity)
     misfit = trial.spec.misfit(bare)
     if misfit:
@@ -358,32 +368,6 @@ def _told(trial: Trial, proposal: Proposal) -> str:
     return f"{text} at level {proposal.level}" + (
         "" if proposal.continues is None else f" of trial {proposal.continues}"
     )
-
-
-class _Bare(Space):
-    """The integers 0 to 99: a space without views."""
-
-    def sample(self, rng: Generator) -> int:
-        return int(rng.integers(100))
-
-    def mutate(self, configuration: Configuration, rng: Generator) -> int:
-        return int(configuration + 1) % 100
-
-    def check(self, configuration: Configuration) -> None:
-        if type(configuration) is not int or not 0 <= configuration < 100:
-            raise ForeignConfiguration(f"{configuration!r} is not a number below 100")
-
-    def values(self, configuration: Configuration) -> Values:
-        return {"number": configuration}
-
-    def from_values(self, values: Values) -> int:
-        return int(values["number"])
-
-    def to_json(self, configuration: Configuration) -> str:
-        return f'{{"number": {configuration}}}'
-
-    def describe(self) -> list[tuple[str, str, str]]:
-        return [("number", "integer", "0 to 99")]
 
 
 _ALL = {

@@ -8,15 +8,44 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Metric, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
+from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.engine.evaluations import attempt, refused, refusing
 from nasbench.methods import Proposal
 
 _SAMPLES = 50  # evaluations that say where the limits of constraints lie
 _WINDOW = (0.2, 0.6)  # quantiles between which a constrained metric must lie
+
+
+class Bare(Space):
+    """The integers 0 to 99: a space without views."""
+
+    def sample(self, rng: Generator) -> int:
+        return int(rng.integers(100))
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> int:
+        return int(configuration + 1) % 100
+
+    def check(self, configuration: Configuration) -> None:
+        if type(configuration) is not int or not 0 <= configuration < 100:
+            raise ForeignConfiguration(f"{configuration!r} is not a number below 100")
+
+    def values(self, configuration: Configuration) -> Values:
+        return {"number": configuration}
+
+    def from_values(self, values: Values) -> int:
+        return int(values["number"])
+
+    def to_json(self, configuration: Configuration) -> str:
+        return f'{{"number": {configuration}}}'
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        return [("number", "integer", "0 to 99")]
 
 
 class Posed(NamedTuple):

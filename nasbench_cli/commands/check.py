@@ -172,8 +172,9 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
 
 def _refuse_options_out_of_range(trial: Trial) -> None:
     """Raises UsageError if the method's constructor does: every check would fail with it."""
+    longest = math.inf if trial.benchmark.live else _LONGEST_TRIAL
     try:
-        with cleaned():
+        with cleaned(), _ends("constructor", longest, trial.spec.method):
             trial.method()
     except UsageError:
         raise

@@ -48,6 +48,11 @@ def long_text(folder: Path) -> Path:
     return path
 
 
+def wide_bytes(folder: Path) -> Path:
+    blob = pa.array([bytes(1 << 24)] * 40, pa.binary(1 << 24))
+    return parquet(folder / "t.parquet", lr=NUMBERS[:40], blob=blob, err=NUMBERS[:40])
+
+
 def many_columns(folder: Path) -> Path:
     return parquet(folder / "t.parquet", **{f"c{i}": NUMBERS for i in range(200)})
 
@@ -85,13 +90,17 @@ def test_values_are_counted_in_both_kinds_of_file(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [shared_text, shared_category, long_text, many_columns, many_values, lists])
+@pytest.mark.parametrize(
+    "make", [shared_text, shared_category, long_text, wide_bytes, many_columns, many_values, lists]
+)
 def test_a_small_table_that_unpacks_to_much_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     path = make(tmp_path)
     assert path.stat().st_size < 1_000_000
     done = measured.nasbench("import", "table", path, "--guess", "--spec", tmp_path / "spec.toml")
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
-    assert re.search("unpacked, which is the limit|values, which is the limit|has one column only", done.err)
+    assert re.search(
+        "unpacked, which is the limit|values, which is the limit|holds fixed_size_binary|has one column only", done.err
+    )
     assert done.megabytes < 1_000
 
 

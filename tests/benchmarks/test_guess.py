@@ -114,7 +114,7 @@ def test_roles_are_read_from_names_and_values(guessed: Guessed) -> None:
         "split": "valid",
     }
     assert metrics["latency_ms"]["missing_value"] == -1
-    assert "#   dropout: no value in 8 rows" in text
+    assert "# ? dropout: no value in 8 rows" in text
     for name in ("id", "val_acc_std", "constant"):
         assert f"#   {name}: " in text
 

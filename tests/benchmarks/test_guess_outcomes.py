@@ -121,6 +121,39 @@ def test_a_cell_that_dvc_could_not_compute_has_no_value(tmp_path: Path) -> None:
     assert metric["column"] == "metrics.json:acc"
 
 
+@pytest.mark.parametrize(
+    ("name", "is_rising", "said"),
+    [
+        ("inference_time", False, "(inference_time)?"),
+        ("seconds_per_epoch", False, "(seconds_per_epoch)?"),
+        ("elapsed_time", True, "(it rises in every row, as if counted from the beginning of the search)?"),
+        ("elapsed_time", False, ""),
+        ("train_time_s", True, ""),
+    ],
+)
+def test_a_time_of_something_else_than_an_evaluation_is_asked_about(
+    tmp_path: Path, name: str, is_rising: bool, said: str
+) -> None:
+    times = [(i if is_rising else (7 * i) % 24) * 3.7 + 2 for i in range(24)]
+    columns = {"lr": RATES, "val_error": [i / 30 for i in range(24)], name: times}
+    (line,) = [line for line in guessed(tmp_path, columns).splitlines() if line.startswith("cost =")]
+    assert line.endswith(f"# ? the seconds that an evaluation takes; or something else {said}" if said else "takes")
+
+
+def test_a_hyperparameter_without_some_values_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    """By the prefix of its tool, or by that of others: Hyperopt writes lists."""
+    scores = {"value": [i / 30 for i in range(24)], "number": [*range(24)], "state": ["COMPLETE"] * 24}
+    conditional = {"params_lr": RATES, "params_momentum": [None, *RATES[1:]]}
+    said = guessed(tmp_path, scores | conditional)
+    assert "# ? params_momentum: no value in 1 row: fill it in if it is a hyper-parameter; else" in said
+    lists = {
+        f"misc.vals.{name}": [f"[np.float64({v})]" for v in values]
+        for name, values in {"rate": [i / 7 for i in range(24)], "depth": [2, 4, 8] * 8}.items()
+    }
+    said = guessed(tmp_path, lists | {"result.loss": RATES})
+    assert "# ? misc.vals.rate: a text of its own in every row" in said
+
+
 GRID = {
     "criterion": ["gini", "entropy"] * 20,
     "max_depth": [d for d in (3, 5, 8, 12) for _ in range(10)],

@@ -306,6 +306,22 @@ def test_a_method_that_proposes_one_configuration_keeps_its_promise_and_hears_of
         assert proposes.function(Trial(MethodSpec("lent"), Known())) == told
 
 
+class Copying(Careful):
+    """Copies the metrics as if they were a dictionary."""
+
+    def tell(self, observation: Observation) -> None:
+        super().tell(observation)
+        observation.evaluation.metrics.copy()  # type: ignore[attr-defined]
+
+
+def test_what_fails_in_a_run_fails_in_a_check(lend: Lend) -> None:
+    """There, metrics were a dictionary."""
+    lend(METHODS, "copying", Copying)
+    for promise in ("proposes members", "failed evaluations"):
+        with pytest.raises(AttributeError, match="has no attribute 'copy'"):
+            by_promise(METHOD_CHECKS, promise).function(Trial(MethodSpec("copying"), Known()))
+
+
 class Yielding(Careful):
     """Its `ask` is a generator."""
 

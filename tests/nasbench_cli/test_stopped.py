@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from numpy.random import Generator
 
 from nasbench.base.errors import StoppedAt
 from nasbench.base.foreign import interrupts_noted
@@ -18,7 +19,7 @@ from nasbench.benchmarks import Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.commands import check as check_command
 from nasbench.cli.engine import evaluations
-from nasbench.methods import METHODS, Observation
+from nasbench.methods import METHODS, Observation, Problem
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import toy_run
@@ -88,3 +89,17 @@ def test_a_check_says_where_it_goes_on_and_where_it_was_stopped(
     place = r"test_stopped\.py:\d+ \(never_ends\)"
     assert re.search(rf"still trying: proposes members of the space, in {place}\n", done.err)
     assert re.search(rf"nasbench: stopped in {place}\n", done.err)
+
+
+def test_a_check_says_that_a_constructor_goes_on(
+    nasbench: Callable[..., Printed], lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless(toys.Careful):
+        def __init__(self, problem: Problem, rng: Generator) -> None:
+            never_ends(1.0)
+
+    monkeypatch.setattr(check_command, "_PATIENCE", 0.3)
+    lend(METHODS, "careful", Endless)
+    done = nasbench("check", "careful", "--bench", "hpobench-car")
+    assert done.code == 130
+    assert re.search(r"still trying: constructor, in test_stopped\.py:\d+ \(never_ends\)\n", done.err)

@@ -60,7 +60,7 @@ def test_of_a_report_the_files_are_kept_that_somebody_names(tmp_path: Path, monk
     kept = sorted(path.name for path in (tmp_path / "docs" / "reproduced" / "mine").iterdir())
     assert kept == ["claims.csv", "ranks.svg"]  # no page names report.txt
     monkeypatch.setitem(findings.TABLES, "claims.csv", ("searches",))
-    with pytest.raises(ValueError, match="a claims.* of its own"):
+    with pytest.raises(ValueError, match="of its own"):
         findings.keep("mine")
 
 

@@ -162,7 +162,10 @@ def _scalar(text: str) -> str:
 def _unescaped(escape: re.Match[str]) -> str:
     code, letter = escape[1] or escape[2] or escape[3], escape[4]
     if code:
-        return chr(int(code, 16))
+        number = int(code, 16)
+        if number > 0x10FFFF or 0xD800 <= number < 0xE000:
+            raise ValueError(f"{escape[0]!r} is no character")
+        return chr(number)
     if letter not in _ESCAPED:
         raise ValueError(f"{escape[0]!r} is no escape of YAML")
     return _ESCAPED[letter]

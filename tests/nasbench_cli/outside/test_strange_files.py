@@ -168,6 +168,11 @@ DAMAGE: dict[str, tuple[Path, Change, str]] = {
     "data elsewhere": (LOGGED, edited(FUNCTION, "data_f1_", "../data_f1_"), "a file outside it"),
     "no instance": (LOGGED, edited(FUNCTION, "instance", "i"), "a fact of a run is missing"),
     "another best": (LOGGED, edited(FUNCTION, '"y": ', '"y": -'), "improvements were not logged"),
+    "an end out of any range": (
+        LOGGED,
+        edited(FUNCTION, '"evals": 12,', '"evals": 1e400,'),
+        "a number out of any range",
+    ),
     "an end too early": (LOGGED, edited(FUNCTION, ": 12,", ": 11,"), "goes on after its end"),
     "a run less": (COCO, edited(INFO, ", 3:20|1.1e+01", ""), "has 3 runs, and bbobexp_f1.info names 2"),
     "a strange run": (COCO, edited(INFO, "3:20|", "3;20|"), "names no run"),

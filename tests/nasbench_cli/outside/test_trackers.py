@@ -138,6 +138,14 @@ def test_damaged_runs_of_mlflow_are_one_sentence(nasbench: Nasbench, mlruns: Pat
     assert "is damaged, or of another version of MLflow: 'start_time'" in one_sentence(
         nasbench("import", "runs", mlruns, *asked)
     )
+    meta.write_text(facts.replace("start_time: ", f"start_time: {'9' * 400}"))
+    assert "it has a number out of any range" in one_sentence(nasbench("import", "runs", mlruns, *asked))
+    meta.write_text(facts)
+    experiment = run.parent / "meta.yaml"
+    others = [line for line in experiment.read_text().splitlines() if not line.startswith("name: ")]
+    for escape in ("\\UFFFFFFFF", "\\uD800"):
+        experiment.write_text("\n".join([*others, f'name: "{escape}"', ""]))
+        assert "is no character" in one_sentence(nasbench("import", "runs", mlruns, *asked))
     table = tmp_path / "mlflow.csv"
     table.write_text((FILES / "mlflow.csv").read_text()[:-200])
     assert "mlflow.csv" in one_sentence(nasbench("import", "runs", table, *asked))
