@@ -121,7 +121,7 @@ def print_status(store: Store, folder: Path) -> None:
     for c in setups:
         details = [f"{len(c.failed)} failed"] if c.failed else []
         details += [f"{c.begun} begun"] if c.begun else []
-        details += [] if c.is_known else ["its benchmark or method is not installed here"]
+        details += [] if c.is_known else ["of a loop of its own, or not installed here"]
         state = f"{c.state} ({', '.join(details)})" if details else c.state
         runs = f"{len(c.stored)}/{len(c.asked)}"
         rows.append((c.setup.method, c.setup.bench, c.setup.constraint, c.setup.protocol, runs, state))
@@ -130,7 +130,7 @@ def print_status(store: Store, folder: Path) -> None:
     states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing requested"
     say(f"\n{count(len(setups), 'setup')}: {states}; contents sha256:{digest}")
     say_notices(store)
-    say_failures([(c.setup, run) for c in setups for run in c.failed])
+    say_failures([(c.setup, run) for c in setups for run in c.failed], any(c.is_known for c in setups if c.failed))
     _say_finish(setups, folder)
 
 

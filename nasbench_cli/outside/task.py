@@ -208,7 +208,10 @@ class Recording:
         self._task, self._setup, self._seed, self._store = task, planned.setup, seed, store
         record = store.record(self._setup, seed)
         if record is not None and not record.failure:
-            raise UsageError(f"{store.folder} has {self._setup.title}, seed {seed}, already")
+            raise UsageError(
+                f"{store.folder} has {self._setup.title}, seed {seed}, already: leave it out, raise version= of "
+                "an optimiser that has changed, or give another store"
+            )
         self._replaces = record is not None
         self._stuck = ""
         """Why it cannot go on, if its journal holds other proposals."""

@@ -101,7 +101,8 @@ def _captioned(name: str, table: Table, facts: str) -> Table:
 
 def _float(item: _Item, facts: str) -> str:
     return (
-        "% \\usepackage{graphicx}\n\\begin{figure}[tbp]\n\\centering\n"
+        "% \\usepackage{graphicx}, and \\graphicspath{{FOLDER/}} if this FOLDER is another than the paper's\n"
+        "\\begin{figure}[tbp]\n\\centering\n"
         f"\\includegraphics[width=\\columnwidth,height=.6\\textheight,keepaspectratio]{{{item.name}}}\n"
         f"\\caption{{{escape(item.caption)} {escape(facts)}}}\n"
         f"\\label{{fig:{item.name.removeprefix('fig-')}}}\n\\end{{figure}}\n"
@@ -112,7 +113,7 @@ def _readme(subject: Subject, found: Verdict, command: str, items: list[_Item]) 
     lines = [
         "# For the paper",
         "",
-        "Each `.tex` is a float with caption and label; its first line names the package that the preamble needs.",
+        "Each `.tex` is a float with caption and label; its first line names what the preamble needs.",
         f"{found.headline} {found.protocol}",
         f"Made by `{command}`, of the runs of:",
         *(f"`{own}`" for own in citation.commands(subject)),

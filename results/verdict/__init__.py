@@ -9,7 +9,6 @@ from typing import Any
 
 from nasbench.base.numbers import count
 from nasbench.results.display.table import Table
-from nasbench.results.scores import HIDDEN
 from nasbench.results.subject import Subject
 from nasbench.results.verdict import citation, pairs, ranks, scopes
 from nasbench.results.verdict.headline import headline, why_nothing
@@ -85,8 +84,7 @@ def _compared(subject: Subject) -> str:
     units = list(curves.settings["unit"].unique())
     is_known = curves.compared.is_of_objective and not curves.has_several_objectives and len(units) == 1
     unit = f" [{units[0]}]" if is_known and units[0] else ""
-    seen = 1 - curves.runs["hidden"].dropna().mean() if curves.compared is HIDDEN else 0.0
-    unit += f" (in {100 * seen:.0f} % of the runs its only one)" if seen >= 0.005 else ""
+    unit += citation.not_hidden(curves)
     names = list(curves.settings["objective"].unique())
     what = f" ({names[0]})" if len(names) == 1 and is_known else ""
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nasbench.base.numbers import count, listed
 from nasbench.base.repeatability import Repeatable
 from nasbench.results.curves import Curves
+from nasbench.results.scores import HIDDEN
 from nasbench.results.subject import Subject
 
 
@@ -21,8 +22,14 @@ def protocol(subject: Subject) -> str:
         f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}). {selected}"
         f"{count(len(curves.settings), 'setting')} of {count(benches, 'benchmark')}{under}. "
         f"{count(len(spaces), 'search space')}{of_equal_weight}: {listed(spaces)}. What is compared is the "
-        f"{curves.compared.phrase}. {version(subject)}."
+        f"{curves.compared.phrase}{not_hidden(curves)}. {version(subject)}."
     )
+
+
+def not_hidden(curves: Curves) -> str:
+    """For what share of the runs no repetition could be hidden, as a remark; empty where one was, or none is asked."""
+    seen = 1 - curves.runs["hidden"].dropna().mean() if curves.compared is HIDDEN else 0.0
+    return f" (in {100 * seen:.0f} % of the runs its only one)" if seen >= 0.005 else ""
 
 
 def tests(subject: Subject) -> str:
@@ -34,8 +41,8 @@ def tests(subject: Subject) -> str:
     test = "Mann and Whitney's over seeds" if is_one else "t over seeds, stratified by setting"
     return (
         "Methods differ by the probability that a run of one is better than one of the other. The test is "
-        f"{test}. Holm's correction is over {count(tested, 'pair')}, within {5 * subject.comparison.share:.3g} of the "
-        "5 % in which a report may err."
+        f"{test}. Holm's correction is over {count(tested, 'pair')}, at {5 * subject.comparison.share:.3g} %: pairs "
+        "have that much of the 5 % in which a report may err."
     )
 
 

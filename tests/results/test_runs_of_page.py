@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from nasbench.cli.commands.show_run import show_run
+from nasbench.cli.main import cli
 from nasbench.results import Store
 from nasbench.results.reading import select
 from nasbench.results.report.page import runs, single
@@ -69,7 +69,7 @@ def test_of_larger_stores_the_page_holds_names_only(filled: Fill, monkeypatch: p
 def test_a_single_run_is_written_as_a_page_whatever_its_size(filled: Fill, tmp_path: Path) -> None:
     store, page = stored(filled), tmp_path / "run.html"
     words = [str(store.folder), "a", "toy", "4", "--page", str(page)]
-    shown = CliRunner().invoke(show_run, words)
+    shown = CliRunner().invoke(cli, ["show-run", *words])
     assert shown.exit_code == 0
     assert shown.output.endswith(f"written: {page}\n")
     text = page.read_text()
