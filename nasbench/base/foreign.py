@@ -112,9 +112,11 @@ def stable(text: str) -> str:
 
 
 def described(error: BaseException) -> str:
-    """The type and text of an error, `stable`, even if its own `__str__` raises."""
+    """The type and text of an error, `stable`, even if its own `__str__` raises; of a group also those of the first."""
     try:
         text = str(error.msg) if isinstance(error, SyntaxError) else str(error)
+        if isinstance(error, BaseExceptionGroup):
+            text += f", {type(error.exceptions[0]).__name__}: {error.exceptions[0]}"
     except BaseException as other:
         pass_on(other)
         text = "its text cannot be had"

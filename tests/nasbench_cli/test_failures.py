@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from nasbench.base.foreign import described
 from nasbench.benchmarks import Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.commands.messages import say_failures
@@ -188,3 +189,8 @@ def test_debug_shows_the_traceback_of_a_method(command: Command, tmp_path: Path,
         assert ("Traceback (most recent call last)" in done.stderr) == debug
         assert ("np.linalg.cholesky(-np.eye" in done.stderr) == debug
         (tmp_path / "s").exists() and Store.open(tmp_path / "s").folder.rename(tmp_path / f"s-{debug}")
+
+
+def test_a_group_of_errors_is_described_with_the_first() -> None:
+    group = ExceptionGroup("several", [ValueError("no <object at 0x7f00>"), KeyError("b")])
+    assert described(group) == "ExceptionGroup: several (2 sub-exceptions), ValueError: no <object>"
