@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar, Self
@@ -10,7 +11,7 @@ from typing import ClassVar, Self
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
-from nasbench.base.foreign import Broken, foreign
+from nasbench.base.foreign import Broken, foreign, placed
 from nasbench.base.options import Spec, Value, option_defaults
 from nasbench.base.registry import Registry
 from nasbench.base.repeatability import Repeatable
@@ -135,9 +136,19 @@ class MethodSpec(Spec):
         try:
             with self._guarded():
                 return self.method.needs.misfit(problem, self.values())
-        except Broken as error:
+        except (Broken, UsageError) as error:
             return f"fails when asked whether it fits: {error}"
 
     def _guarded(self) -> AbstractContextManager[None]:
-        """A guard around questions to a third party's class; none around ours."""
-        return foreign() if self.is_foreign else nullcontext()
+        """A guard around questions to a class, which raises errors as Broken; of a third party's also what hangs."""
+        return foreign() if self.is_foreign else _named()
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except UsageError:  # is written for the user
+        raise
+    except Exception as error:
+        raise Broken(placed(error)) from error

@@ -92,6 +92,8 @@ def _keep(suite: str, name: str, chosen: Sequence[str]) -> None:
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
+    if twice := [file for file in TABLES if f"{name}/{file}" in named() and (report / file).exists()]:
+        raise ValueError(f"the report of {name} has a {twice[0]} of its own: a script's table needs another name")
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
     shown = shown.replace(f"{ROOT}/", "")
@@ -107,8 +109,6 @@ def _keep(suite: str, name: str, chosen: Sequence[str]) -> None:
         kinds.write(into)
     for file, (script, *options) in TABLES.items():
         if f"{name}/{file}" in named():
-            if (report / file).exists():
-                raise ValueError(f"the report of {name} has a {file} of its own: a script's table needs another name")
             stores = [f"runs/{path.name}" for path in (ROOT / "runs").glob(f"{suite}-on-*")]  # of other processors
             command = [sys.executable, "-m", f"research.{script}", f"runs/{suite}", *sorted(stores), *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

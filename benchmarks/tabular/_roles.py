@@ -34,6 +34,7 @@ _FRACTIONS = "a word of its name is that of labels, and its values are fractions
 _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
 _OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
 """Words for what a person chooses, or a trained model came to have."""
+_SUMMED = re.compile("mean|avg|average|total|median|final")
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
 _NOT_ALIKE = 'not all alike: does it count the epochs (epoch = "{}")? Else these scores are hardly comparable'
 _REASONS = {
@@ -136,6 +137,7 @@ def _asked(roles: Roles, export: Export) -> list[Column]:
     if roles.epoch is None:
         choices = [_asked_for_epochs(column, roles, export) for column in choices]
     follow = following(choices, [c for c in (roles.repetition, roles.epoch) if c], export)
+    follow |= {c.name for c in choices if matches(c.name, _OF_A_MODEL) and matches(c.name, _SUMMED)}
     return [  # those of unknown names are in doubt already
         replace(c, doubt=c.doubt or _FOLLOWS) if c.name in follow and c.meaning == "choice" else c for c in choices
     ]
@@ -275,6 +277,8 @@ def _number(roles: Roles, column: Column) -> None:
     if known and _names_rows(known) and not _names_rows(column):
         roles.left_out.append((known.name, "names a row: each has its own"))
         roles.repetition = column
+    elif not column.is_number and _names_rows(column):
+        roles.left_out.append((column.name, "names a row: each has its own"))
     elif column.distinct > MOST_REPETITIONS:
         roles.left_out.append((column.name, f"more than {MOST_REPETITIONS} repetitions"))
     elif known is not None:
@@ -332,9 +336,10 @@ def _without_others(roles: Roles, columns: list[Column], export: Export) -> list
 def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export: Export) -> None:
     """Takes the rest for hyper-parameters, or for metrics if their place says so."""
     first = min((places[metric.name] for metric in roles.metrics), default=len(places))
-    some_lead = any(places[column.name] < first and not _unfit(column) for column in columns)
+    unfit = {column.name: _unfit(column) for column in columns}
+    some_lead = any(places[column.name] < first and not unfit[column.name] for column in columns)
     for column in columns:
-        why, is_behind = _unfit(column), places[column.name] > first and not export.is_choice(column.name)
+        why, is_behind = unfit[column.name], places[column.name] > first and not export.is_choice(column.name)
         is_unknown = is_behind and column.meaning is None
         if is_unknown and some_lead and column.is_number and not column.has_few:
             doubt = "no known name; it stands behind a measurement: or is it a hyper-parameter?"
@@ -345,16 +350,16 @@ def _choose(roles: Roles, columns: list[Column], places: dict[str, int], export:
             roles.choices.append(replace(column, doubt="it stands behind a measurement: or is it one?"))
         else:
             roles.choices.append(column)
-    families = {_family(column.name) for column in roles.choices} - {""}
+    measured = {_family(metric.name) for metric in roles.metrics}
+    families = {_family(column.name) for column in roles.choices} - measured - {""}
     for column in columns:
-        is_chosen = column.meaning == "choice" or export.is_choice(column.name) or _family(column.name) in families
-        if _unfit(column) and is_chosen:
-            roles.doubts[column.name] = "else configurations look alike that are not"
+        if unfit[column.name] and (column.meaning == "choice" or _family(column.name) in families):
+            roles.doubts[column.name] = "without it, configurations may look alike"
 
 
 def _family(name: str) -> str:
     """What stands before the last part of a name: `misc.vals` of `misc.vals.lr`; empty if it has one part."""
-    return re.sub(r"[./:]?[^./:]*$", "", name)
+    return name[: max(0, *map(name.rfind, "./:"))]
 
 
 def _asked_for_epochs(column: Column, roles: Roles, export: Export) -> Column:
@@ -374,7 +379,7 @@ def _unfit(column: Column) -> str:
     """Why a column cannot be a hyper-parameter; empty if it can."""
     if column.missing:
         rows = "1 row" if column.missing == 1 else f"{column.missing} rows"
-        return f"no value in {rows}: fill it in if it is a hyper-parameter"
+        return f"no value in {rows}: fill it in if it is a hyper-parameter; a metric may lack some"
     if not column.is_number and column.distinct == len(column.values) > FEW:
         return "a text of its own in every row: [extract] makes columns of its parts"
     return ""

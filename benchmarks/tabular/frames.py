@@ -36,8 +36,6 @@ _TABLES = 512  # batches that are put together at once
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
 """A text in quotation marks may have several lines, wherever the reader divides the file."""
-_NULLS = [*pa.csv.ConvertOptions().null_values, "!"]
-"""Cells without a value; the last is DVC's, for one that could not be computed."""
 
 
 def check_size(data: Path) -> None:
@@ -192,7 +190,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
                 data,
                 parse_options=_QUOTED,
                 convert_options=pa.csv.ConvertOptions(
-                    include_columns=list(wanted), column_types=types, strings_can_be_null=True, null_values=_NULLS
+                    include_columns=list(wanted), column_types=types, strings_can_be_null=True
                 ),
             )
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
@@ -265,7 +263,8 @@ def _lengths(texts: pa.Array) -> pa.Array:
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+    is_sized = pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
+    return bool(is_sized or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -22,15 +22,17 @@ from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words, words_of
 from nasbench.benchmarks.tabular.exports import Export, export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
+from nasbench.benchmarks.tabular.specification import PLACE
 
 _MOST_REASONS = 30  # columns that a refusal names
 _MOST_NAMED = 12  # columns of one role that are named
 _SUMMARY = r"(?:the )?(?:mean|avg|average|median|std|sd|stdev|sem|min|max|best|worst|total|sum|all|overall)\W*"
 """Words for a row that sums up others."""
-_OF_A_PART = re.compile(r"costs?|infer\w*|epochs?|steps?|iter\w*|batch\w*|samples?|images?|tokens?|forward")
+_OF_A_PART = re.compile("costs?|infer(?:ence)?|epoch|step|iter(?:ation)?|batch|sample|image|token|forward")
 """Words of times that are hardly those of a whole evaluation."""
 _BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
 """Words of times that, alone, do not say what took them: it may be the search so far."""
+_MANY_ROWS = 10  # so many rise by chance once in three million tables
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
@@ -204,10 +206,18 @@ def _strange_in_times(column: Column, roles: Roles) -> str:
     if column.has_few:
         return f"{column.distinct} values"
     is_bare = all(map(_BARE.fullmatch, (part for _, *parts in words_of(column.name) for part in parts)))
-    is_rising = len(column.values) > 2 and (np.diff(column.numbers) > 0).all()
-    if is_bare and is_rising and not (roles.epoch or column.epochs):
-        return "it rises in every row, as if counted from the beginning of the search"
-    return column.name if matches(column.name, _OF_A_PART) else ""
+    is_explained = roles.repetition or roles.epoch or any(map(_rises, roles.choices))
+    if is_bare and _rises(column) and not is_explained:
+        return "it rises from row to row, as if counted from the beginning of the search"
+    return column.name if matches(column.name.replace(PLACE, ""), _OF_A_PART) else ""
+
+
+def _rises(column: Column) -> bool:
+    """Whether the numbers of a column never fall from row to row, in ten rows or more."""
+    if not column.is_number:
+        return False
+    numbers = column.values.dropna()
+    return len(numbers) >= _MANY_ROWS and bool((np.diff(numbers) >= 0).all())
 
 
 def _not_counted(column: Column) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
@@ -61,14 +61,21 @@ def _check_key(key: object, *, within: bool = False) -> None:
         raise NotPlain(f"a {type(key).__name__} as a key is not plain data")
 
 
+def _listed(elements: object) -> list[Any]:
+    """The elements that something is made of, which `_reduce` has counted."""
+    if not isinstance(elements, list | None):
+        raise NotPlain(f"what is made of a {type(elements).__name__} is not plain data")
+    return elements or []
+
+
 class _Mapping:
     """Makes an ordered dictionary."""
 
     __slots__ = ()
 
-    def __call__(self, pairs: Iterable[Iterable[object]] = ()) -> OrderedDict[Any, Any]:
+    def __call__(self, pairs: object = None) -> OrderedDict[Any, Any]:
         made: OrderedDict[Any, Any] = OrderedDict()
-        for key, value in pairs:
+        for key, value in _listed(pairs):
             _check_key(key)
             made[key] = value
         return made
@@ -90,11 +97,10 @@ class _Set:
 
     __slots__ = ()
 
-    def __call__(self, items: Iterable[object] = ()) -> set[Any]:
-        items = list(items)
-        for item in items:
+    def __call__(self, items: object = None) -> set[Any]:
+        for item in (listed := _listed(items)):
             _check_key(item)
-        return set(items)
+        return set(listed)
 
 
 _number, _set = _Number(), _Set()
@@ -132,6 +138,25 @@ def _build(unpickler: Any) -> None:
         raise NotPlain(f"a {type(unpickler.stack[-2]).__name__} with attributes is not plain data")
 
 
+def _append(opcode: bytes, count: Callable[[list[Any]], int]) -> Callable[[Any], None]:
+    """What an opcode does to a list, after the elements that it adds are counted."""
+    load: Callable[[Any], None] = pickle._Unpickler.dispatch[opcode[0]]
+
+    def counted(unpickler: Any) -> None:
+        unpickler.unused += count(unpickler.stack)
+        load(unpickler)
+
+    return counted
+
+
+def _reduce(unpickler: Any) -> None:
+    """Makes what a constructor makes of a list, whose elements may be used once: a file may name it without an end."""
+    unpickler.unused -= sum(len(argument) for argument in unpickler.stack[-1] if isinstance(argument, list))
+    if unpickler.unused < 0:
+        raise NotPlain("a list that is used several times is not plain data")
+    pickle._Unpickler.dispatch[pickle.REDUCE[0]](unpickler)
+
+
 def _refuse(_: Any) -> None:
     raise NotPlain("what is stored elsewhere is not plain data")
 
@@ -142,7 +167,13 @@ class Unpickler(pickle._Unpickler):
     Python's own in Python, ten times slower than the one in C: that one hashes a key before anybody can look at it.
     """
 
+    unused = 0
+    """Number of elements of lists of which nothing was made."""
+
     dispatch = pickle._Unpickler.dispatch | {
+        pickle.APPEND[0]: _append(pickle.APPEND, lambda stack: 1),
+        pickle.APPENDS[0]: _append(pickle.APPENDS, len),
+        pickle.REDUCE[0]: _reduce,
         pickle.SETITEM[0]: _with_keys(pickle.SETITEM, lambda stack: stack[-2:-1]),
         pickle.SETITEMS[0]: _with_keys(pickle.SETITEMS, lambda stack: stack[::2]),
         pickle.DICT[0]: _with_keys(pickle.DICT, lambda stack: stack[::2]),

@@ -109,24 +109,24 @@ class Trial:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
         evaluation = score(self.benchmark, proposal, number, bounds)
         known = evaluation.metrics
-        evaluation = evaluation._replace(metrics=self._told([known.get(name, math.nan) for name in self._names]))
+        evaluation = evaluation._replace(metrics=self._as_told([known.get(name, math.nan) for name in self._names]))
         feasible = is_feasible(evaluation, bounds)
         return Observation(proposal.configuration, evaluation, feasible, proposal.level, number)
+
+    def failed(self, proposal: Proposal, number: int) -> Observation:
+        """The observation of an evaluation that failed."""
+        nothing = self._as_told([math.nan] * len(self._names))
+        failure = Evaluation(nothing, 1.0, "failed", "made to fail")
+        return Observation(proposal.configuration, failure, False, proposal.level, number)
 
     @cached_property
     def _names(self) -> dict[str, int]:
         """The place of each metric that methods are told of: those of a test split are hidden."""
         return {name: place for place, name in enumerate(m.name for m in self.benchmark.metrics if not m.is_test)}
 
-    def _told(self, values: Sequence[float]) -> Values:
+    def _as_told(self, values: Sequence[float]) -> Values:
         """Values as the harness tells them: what can be done with them here can be done in a run."""
         return Values(self._names, tuple(values))
-
-    def failed(self, proposal: Proposal, number: int) -> Observation:
-        """The observation of an evaluation that failed."""
-        nothing = self._told([math.nan] * len(self._names))
-        failure = Evaluation(nothing, 1.0, "failed", "made to fail")
-        return Observation(proposal.configuration, failure, False, proposal.level, number)
 
 
 @cache
@@ -210,10 +210,8 @@ def _searched(
 
 
 def _proposes_members(trial: Trial) -> str | None:
-    begun = [proposal.configuration for proposal in trial.usual.asked if proposal.continues is None]
-    require(begun, "it proposes nothing")
-    is_one = len(begun) > 1 and len(set(begun)) == 1
-    return f"but all {len(begun)} are the same configuration" if is_one else None
+    different = {proposal.configuration for proposal in trial.usual.asked}
+    return f"but all {trial.count} are the same configuration" if len(different) == 1 else None
 
 
 def _of_repeatable(check: Callable[[Trial], str | None]) -> Callable[[Trial], str | None]:

@@ -172,10 +172,12 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
 
 def _refuse_options_out_of_range(trial: Trial) -> None:
     """Raises UsageError if the method's constructor does: every check would fail with it."""
-    longest = math.inf if trial.benchmark.live else _LONGEST_TRIAL
+    longest = _longest(METHOD_CHECKS, (trial.spec.text, trial.benchmark.name))
     try:
         with cleaned(), _ends("constructor", longest, trial.spec.method):
             trial.method()
+    except TimeoutError as error:
+        raise UsageError(f"the constructor of {trial.spec.name}: {explained(error, trial.spec.method)}") from error
     except UsageError:
         raise
     except BaseException as error:

@@ -15,12 +15,11 @@ MOST_LINES = 24
 """Largest number of printed lines of a list; the others are counted."""
 
 
-def say_failures(failures: list[tuple[Setup, RunRecord]], by_command: bool = True) -> None:
+def say_failures(failures: list[tuple[Setup, RunRecord]]) -> None:
     """Prints failures on standard error, as `told` groups them.
 
     Args:
         failures: the setup and the record of each run with a failure.
-        by_command: whether a command computed any of them; those of a loop of the user's are replaced by the next loop.
     """
     sentences = told(failures)
     for sentence in sentences[:MOST_LINES]:
@@ -28,8 +27,11 @@ def say_failures(failures: list[tuple[Setup, RunRecord]], by_command: bool = Tru
     if len(sentences) > MOST_LINES:
         say(f"… and {count(len(sentences) - MOST_LINES, 'other reason')}", err=True)
     if failures:
-        advice = "; when the cause is fixed, give the same command with --retry-failed" if by_command else ""
-        say(f"{count(len(failures), 'run')} with failures{advice}", err=True)
+        say(
+            f"{count(len(failures), 'run')} with failures; when the cause is fixed, give the same command with "
+            "--retry-failed",
+            err=True,
+        )
 
 
 def say_left_out(sentences: Iterable[str]) -> None:

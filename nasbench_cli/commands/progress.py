@@ -26,7 +26,7 @@ _HOUR = 3600.0
 class Progress:
     """Shows on standard error what is done, and the remaining time, while its `with` block runs.
 
-    Where nothing is finished for long, lines come all the same, and say so: a method may hang.
+    Without a terminal a line also says that nothing is new, ever more rarely: a method may hang.
 
     Args:
         total: number of things to do.
@@ -44,7 +44,8 @@ class Progress:
         left: Callable[[float], str] | None = None,
     ) -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
-        self._begun = self._advanced = self._said
+        self._begun = self._said
+        self._news, self._patience = self._said, SECONDS_BETWEEN_LINES
         self._under_way, self._seen, self._left = under_way, UnderWay(0.0, []), left
         self._over, self._thread = threading.Event(), threading.Thread(target=self._look_again, daemon=True)
         self._bar = None
@@ -84,7 +85,7 @@ class Progress:
     def advance(self, count: int) -> None:
         """Adds things that were done since the last call."""
         self._done += count
-        self._advanced = monotonic()
+        self._note_news()
         if self._bar:
             self._update()
         elif monotonic() - self._said > SECONDS_BETWEEN_LINES:
@@ -101,14 +102,20 @@ class Progress:
         if self._bar:
             self._update()
         elif self._seen != before:
+            self._note_news()
             self._say()
 
     def _look_again(self) -> None:
         while not self._over.wait(SECONDS_BETWEEN_LOOKS if self._bar else SECONDS_BETWEEN_LINES):
             if self._under_way:
                 self.look()
-            elif (idle := monotonic() - self._advanced) > SECONDS_BETWEEN_LINES:
+            idle = monotonic() - self._news
+            if idle > self._patience and not self._bar:
+                self._patience = 2 * idle
                 self._say(f"; nothing new for {span(idle)}")
+
+    def _note_news(self) -> None:
+        self._news, self._patience = monotonic(), SECONDS_BETWEEN_LINES
 
     def _update(self) -> None:
         assert self._bar

@@ -130,7 +130,7 @@ def print_status(store: Store, folder: Path) -> None:
     states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing requested"
     say(f"\n{count(len(setups), 'setup')}: {states}; contents sha256:{digest}")
     say_notices(store)
-    say_failures([(c.setup, run) for c in setups for run in c.failed], any(c.is_known for c in setups if c.failed))
+    say_failures([(c.setup, run) for c in setups for run in c.failed])
     _say_finish(setups, folder)
 
 

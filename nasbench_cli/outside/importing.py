@@ -100,12 +100,7 @@ def _read(source: Source, asked: Asked, reader: str) -> tuple[str, Rows]:
     if not source.exists():
         raise UsageError("there is no such file or folder")
     found = reader_of(source, reader)
-    try:
-        return found.title, found.read(source, asked)
-    except OverflowError as error:
-        raise UsageError(
-            f"{source} is damaged, or of another version: it has a number out of any range ({error})"
-        ) from None
+    return found.title, found.read(source, asked)
 
 
 def joined(every: Sequence[Rows]) -> Rows:

@@ -209,7 +209,7 @@ class Recording:
         record = store.record(self._setup, seed)
         if record is not None and not record.failure:
             raise UsageError(
-                f"{store.folder} has {self._setup.title}, seed {seed}, already: leave it out, raise version= of "
+                f"{store.folder} has {self._setup.title}, seed {seed}, already: leave that seed out, raise version= of "
                 "an optimiser that has changed, or give another store"
             )
         self._replaces = record is not None

@@ -101,7 +101,7 @@ def _captioned(name: str, table: Table, facts: str) -> Table:
 
 def _float(item: _Item, facts: str) -> str:
     return (
-        "% \\usepackage{graphicx}, and \\graphicspath{{FOLDER/}} if this FOLDER is another than the paper's\n"
+        "% \\usepackage{graphicx}, and \\graphicspath{{paper/}} with the name of this folder\n"
         "\\begin{figure}[tbp]\n\\centering\n"
         f"\\includegraphics[width=\\columnwidth,height=.6\\textheight,keepaspectratio]{{{item.name}}}\n"
         f"\\caption{{{escape(item.caption)} {escape(facts)}}}\n"

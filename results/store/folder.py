@@ -53,9 +53,7 @@ def what_is_there(folder: Path) -> str:
     quoted = shlex.quote(str(folder))
     if folder.exists() and not folder.is_dir():
         return "it is a file" + f"; `nasbench report --against {quoted}` reports an archive" * (folder.suffix == ".zip")
-    if folder.suffix and not folder.exists():
-        return "there is no such file or folder"
-    absent = "" if folder.is_dir() else "there is no such folder; "
+    absent = "" if folder.is_dir() else f"there is no such {'file or folder' if folder.suffix else 'folder'}; "
     near, called = (folder.parent, str(folder.parent)) if absent else (folder, "it")
     if stores := sorted(path.parent.name for path in near.glob(f"*/{HEADER}")):
         return f"{absent}{called} holds the stores {', '.join(stores)}"

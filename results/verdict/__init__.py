@@ -11,7 +11,7 @@ from nasbench.base.numbers import count
 from nasbench.results.display.table import Table
 from nasbench.results.subject import Subject
 from nasbench.results.verdict import citation, pairs, ranks, scopes
-from nasbench.results.verdict.headline import headline, why_nothing
+from nasbench.results.verdict.headline import headline
 from nasbench.results.verdict.limits import limits
 
 
@@ -24,7 +24,7 @@ class Verdict:
     compared: str
     """What is compared, at which budget, and on how much."""
     ranks: Table | None
-    """Which method is first? None for a single method, and, as all three, where no run found anything."""
+    """Which method is first? None for a single method."""
     pairs: Table | None
     """Which pairs differ? None where the baseline shares no setting with another method."""
     scopes: Table | None
@@ -63,13 +63,13 @@ def verdict(subject: Subject, warnings: Sequence[str] = (), names_baseline: bool
         names_baseline: whether the headline tells of a baseline that is not first.
     """
     comparison = subject.comparison
-    is_one, is_nothing = len(comparison.methods) < 2, why_nothing(comparison) is not None
+    is_one = len(comparison.methods) < 2
     return Verdict(
         " ".join([*subject.failed, headline(comparison, names_baseline)]),
         _compared(subject),
-        None if is_one or is_nothing else ranks.table(comparison),
-        None if is_nothing else pairs.table(comparison),
-        None if is_nothing else scopes.table(comparison),
+        None if is_one else ranks.table(comparison),
+        pairs.table(comparison),
+        scopes.table(comparison),
         limits(comparison),
         warnings,
         f"{citation.protocol(subject)} {citation.tests(subject)}",

@@ -156,23 +156,15 @@ def _new_tasks(comparison: Comparison, pair: Pair) -> str:
     return "On new tasks"
 
 
-def why_nothing(comparison: Comparison) -> str | None:
-    """The reason why there is nothing to compare; None if a run found something."""
-    curves = comparison.curves
-    if not curves.runs["evaluations"].any():
-        return "No run has an evaluation: the budget is too small for one, or every run failed; nothing is compared."
-    if np.isfinite(curves.at((comparison.end,))).any():
-        return None
-    if curves.runs["feasible_rows"].any() and not np.isfinite(curves.observed).any():
-        return "No method trained anything feasible to the end: there is nothing to compare."
-    return "No method found anything feasible: there is nothing to compare."
-
-
 def why_no_verdict(comparison: Comparison) -> str | None:
     """The reason why no verdict is possible; None if verdicts are possible."""
     curves, overall = comparison.curves, comparison.overall
-    if nothing := why_nothing(comparison):
-        return nothing
+    if not curves.runs["evaluations"].any():
+        return "No run has an evaluation: the budget is too small for one, or every run failed; nothing is compared."
+    if not np.isfinite(curves.at((comparison.end,))).any():
+        if curves.runs["feasible_rows"].any() and not np.isfinite(curves.observed).any():
+            return "No method trained anything feasible to the end: there is nothing to compare."
+        return "No method found anything feasible: there is nothing to compare."
     if len(curves.methods) == 1:
         return "There is one method: nothing is compared."
     if len(overall.kinds) == 1:

@@ -115,19 +115,14 @@ def test_a_split_without_a_score_may_be_a_hyperparameter(tmp_path: Path) -> None
     assert "# ? its name says a split, and no score: or is it a hyper-parameter?" in said
 
 
-def test_a_cell_that_dvc_could_not_compute_has_no_value(tmp_path: Path) -> None:
-    columns = {"params.yaml:lr": RATES, "metrics.json:acc": ["!", *(i / 30 for i in range(23))]}
-    (metric,) = tomllib.loads(guessed(tmp_path, columns))["metric"]
-    assert metric["column"] == "metrics.json:acc"
-
-
 @pytest.mark.parametrize(
     ("name", "is_rising", "said"),
     [
         ("inference_time", False, "(inference_time)?"),
         ("seconds_per_epoch", False, "(seconds_per_epoch)?"),
-        ("elapsed_time", True, "(it rises in every row, as if counted from the beginning of the search)?"),
+        ("elapsed_time", True, "(it rises from row to row, as if counted from the beginning of the search)?"),
         ("elapsed_time", False, ""),
+        ("train_time_200_epochs", False, ""),
         ("train_time_s", True, ""),
     ],
 )
@@ -135,7 +130,7 @@ def test_a_time_of_something_else_than_an_evaluation_is_asked_about(
     tmp_path: Path, name: str, is_rising: bool, said: str
 ) -> None:
     times = [(i if is_rising else (7 * i) % 24) * 3.7 + 2 for i in range(24)]
-    columns = {"lr": RATES, "val_error": [i / 30 for i in range(24)], name: times}
+    columns = {"lr": RATES[::-1], "val_error": [i / 30 for i in range(24)], name: times}
     (line,) = [line for line in guessed(tmp_path, columns).splitlines() if line.startswith("cost =")]
     assert line.endswith(f"# ? the seconds that an evaluation takes; or something else {said}" if said else "takes")
 
@@ -145,13 +140,47 @@ def test_a_hyperparameter_without_some_values_is_not_left_out_in_silence(tmp_pat
     scores = {"value": [i / 30 for i in range(24)], "number": [*range(24)], "state": ["COMPLETE"] * 24}
     conditional = {"params_lr": RATES, "params_momentum": [None, *RATES[1:]]}
     said = guessed(tmp_path, scores | conditional)
-    assert "# ? params_momentum: no value in 1 row: fill it in if it is a hyper-parameter; else" in said
+    (line,) = [line for line in said.splitlines() if "params_momentum" in line]
+    assert line.startswith("# ? params_momentum: no value in 1 row: fill it in if it is a hyper-parameter")
+    assert line.endswith("without it, configurations may look alike")
     lists = {
         f"misc.vals.{name}": [f"[np.float64({v})]" for v in values]
         for name, values in {"rate": [i / 7 for i in range(24)], "depth": [2, 4, 8] * 8}.items()
     }
     said = guessed(tmp_path, lists | {"result.loss": RATES})
     assert "# ? misc.vals.rate: a text of its own in every row" in said
+    plain = {"lr": RATES, "comment": [None, *"abcdefghijklmnopqrstuvw"], "val_acc": [i / 30 for i in range(24)]}
+    for header in (plain, {f"run.{name}": values for name, values in plain.items()}):
+        said = guessed(tmp_path, header)
+        assert "comment: no value in 1 row" in said
+        assert "# ? run.comment" not in said
+        assert "# ? comment" not in said
+
+
+def test_what_a_model_came_to_have_on_average_is_asked_about(tmp_path: Path) -> None:
+    columns = {"lr": RATES, "mean_depth": [3 + (5 * i) % 7 for i in range(24)], "max_depth": [3, 5, 8] * 8}
+    said = guessed(tmp_path, columns | {"val_acc": [i / 30 for i in range(24)]})
+    lines = [said.splitlines()[n + 1] for n, line in enumerate(said.splitlines()) if line.endswith('_depth"')]
+    assert ["?" in line for line in lines] == [True, False]
+
+
+def test_a_run_that_each_row_names_is_no_repetition(tmp_path: Path) -> None:
+    """Guild and Weights & Biases write such names."""
+    columns = {"run": [f"{i * 7919 % 65536:04x}ab" for i in range(24)], "lr": RATES}
+    said = guessed(tmp_path, columns | {"val_acc": [i / 30 for i in range(24)]})
+    assert "repetition =" not in said
+    assert "#   run: names a row: each has its own" in said
+
+
+def test_times_of_each_epoch_are_those_of_a_training(tmp_path: Path) -> None:
+    columns = {f"train_seconds_{epoch}": [epoch * (5 + (7 * i) % 24) for i in range(24)] for epoch in (1, 2, 3)}
+    said = guessed(tmp_path, {"lr": RATES} | columns | {"val_acc": [i / 30 for i in range(24)]})
+    (line,) = [line for line in said.splitlines() if line.startswith("cost =")]
+    assert line.endswith("# the seconds that an evaluation takes")
+    numbered = {"lr": [rate for rate in RATES[:12][::-1] for _ in (1, 2)], "epoch": [1, 2] * 12}
+    rising = {"val_acc": [i / 30 for i in range(24)], "time": [*range(24)]}
+    (line,) = [line for line in guessed(tmp_path, numbered | rising).splitlines() if line.startswith("cost =")]
+    assert "from row to row" not in line
 
 
 GRID = {

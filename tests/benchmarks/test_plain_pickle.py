@@ -139,6 +139,18 @@ def test_a_file_of_nats_bench_whose_results_are_lists_is_refused_before_they_are
         convert(path, lambda _: None)
 
 
+@pytest.mark.parametrize("name", [b"c__builtin__\nset\n", b"ccollections\nOrderedDict\n"])
+def test_of_a_list_something_is_made_once(name: bytes) -> None:
+    """400 bytes that name a list of a million numbers without an end never came to their own."""
+    items = b"](" + (b"K\x01" * 3 if b"set" in name else b"K\x01K\x02\x86" * 3) + b"e"
+    once = b"\x80\x02" + name + b"q\x01" + items + b"q\x02\x85R"
+    plain_pickle.load(io.BytesIO(once + b"."))
+    with pytest.raises(NotPlain, match="used several times"):
+        plain_pickle.load(io.BytesIO(once + b"0h\x01h\x02\x85R."))
+    with pytest.raises(NotPlain, match="made of a tuple"):
+        plain_pickle.load(io.BytesIO(b"\x80\x02" + name + b"K\x01K\x02\x86\x85R."))
+
+
 def test_what_lies_outside_a_pickle_is_refused() -> None:
     for content in (b"Pname\n.", b"K\x01Q."):
         with pytest.raises(NotPlain):

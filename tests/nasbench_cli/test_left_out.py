@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,9 @@ import nasbench as package
 from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.plan import fitting
 from nasbench.cli.engine.suites import load_suite
-from tests.conftest import Printed
+from nasbench.methods import METHODS, Needs
+from tests.conftest import Lend, Printed
+from tests.nasbench_cli.toys import Careful
 
 SENTENCE = "hyperband does not run on nb201-cifar10 and nb201-imagenet16: it chooses how long to train"
 ASKED = ["--method", "hyperband", "--method", "random", "--bench", "nb201-cifar10", "--bench", "nb201-imagenet16"]
@@ -71,6 +74,32 @@ def test_a_suite_leaves_a_misfit_out(tmp_path: Path) -> None:
     ]  # fmt: skip
     (sentence,) = found.left_out
     assert sentence.startswith("hyperband does not run on nb201-cifar10: it chooses how long to train")
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        (
+            lambda problem, _: "" if problem.flat.hyperparameters else "is odd",
+            "this space is no list of hyper-parameters",
+        ),
+        (lambda problem, _: problem.no_such, r"AttributeError: .*no_such.* \(test_left_out.py:\d+\)"),
+    ],
+)
+def test_a_method_that_fails_when_it_is_asked_is_left_out(
+    nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend, answers: Callable[..., str], why: str
+) -> None:
+    """An error of its author in `Needs` ended the command for all."""
+
+    class Failing(Careful):
+        needs = Needs(unless=answers)
+
+    lend(METHODS, "failing", Failing)
+    asked = ["--method", "failing", "--method", "random", "--bench", "synthetic-cnn", "--seeds", "1", "--evals", "2"]
+    done = nasbench("run", *asked, "--store", tmp_path / "store")
+    assert done.code == 0, done.err
+    said = f"left out: failing does not run on synthetic-cnn: it fails when asked whether it fits: {why}"
+    assert re.search(said, done.err)
 
 
 def test_what_a_constructor_finds_unfit_is_left_out(nasbench: Callable[..., Printed], tmp_path: Path) -> None:

@@ -35,10 +35,17 @@ def test_where_nothing_is_finished_a_line_says_so(
 ) -> None:
     """A method that hangs on a table left the command silent for ever."""
     monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.05)
-    with Progress(2, left=lambda _: "about 1 s left"):
-        sleep(0.3)
-    first, *_ = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"0 of 2 runs, about 1 s left; nothing new for [\d.]+ (ms|s)", first)
+    for under_way in (None, lambda: UnderWay(0.0, ["begun"])):
+        with Progress(2, under_way=under_way, left=lambda _: "about 1 s left"):
+            sleep(0.5)
+        lines = [line for line in capsys.readouterr().err.splitlines() if "nothing new" in line]
+        assert re.fullmatch(r"0 of 2 runs, about 1 s left; nothing new for [\d.]+ (ms|s)", lines[0])
+        assert len(lines) <= 4  # ever more rarely
+    with Progress(100, left=lambda _: "about 1 s left") as progress:
+        for _ in range(20):
+            sleep(0.01)
+            progress.advance(1)
+    assert "nothing new" not in capsys.readouterr().err
 
 
 def test_on_a_terminal_what_is_under_way_stands_below_the_bar_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:

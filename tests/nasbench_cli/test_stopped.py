@@ -103,3 +103,10 @@ def test_a_check_says_that_a_constructor_goes_on(
     done = nasbench("check", "careful", "--bench", "hpobench-car")
     assert done.code == 130
     assert re.search(r"still trying: constructor, in test_stopped\.py:\d+ \(never_ends\)\n", done.err)
+    monkeypatch.setattr(check_command, "_LONGEST_TRIAL", 0.5)
+    done = nasbench("check", "careful", "--bench", "hpobench-car")
+    assert (done.code, done.out) == (2, "")
+    assert (
+        "nasbench: the constructor of careful: TimeoutError: it goes on for more than 0.5 s (test_stopped.py:"
+        in done.err
+    )

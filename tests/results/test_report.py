@@ -149,15 +149,6 @@ def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Pat
     assert not (tmp_path / "out" / "comparison.csv").exists()
 
 
-@pytest.mark.parametrize("feasible", [[], [False]])
-def test_where_nothing_was_found_there_are_no_ranks(filled: Fill, tmp_path: Path, feasible: list[bool]) -> None:
-    """They were 1.50 for each of two."""
-    store = filled({make_setup(m): [make_run(s, [1.0] * len(feasible), feasible) for s in range(6)] for m in "ab"})
-    written = report.write([store], Request(tmp_path / "out", formats=QUICK))
-    assert re.search("nothing (is compared|to compare)", written.verdict.headline)
-    assert [*written.verdict.tables] == []
-
-
 def test_an_empty_store_and_a_report_inside_the_store_are_refused(tmp_path: Path) -> None:
     empty = Store.create(tmp_path / "empty")
     with pytest.raises(StoreError, match="holds no finished run"):

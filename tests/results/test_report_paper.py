@@ -5,22 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from nasbench.results import Store, StoreError
+from nasbench.results.curves import Curves
 from nasbench.results.parts import convergence, settings
 from nasbench.results.reading import load, select
 from nasbench.results.report import export, report, studies
 from nasbench.results.report.request import Request
+from nasbench.results.scores import HIDDEN
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.subject import Subject
+from nasbench.results.verdict import citation
 from nasbench.results.verdict.citation import protocol
 from tests.conftest import Printed
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
@@ -79,9 +86,24 @@ def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> N
             assert fact in caption, (path.name, fact)
         assert text.startswith(r"% \usepackage{")
         assert text.count(r"\label{") == 1
+    assert r"\graphicspath{{paper/}}" in (paper / "fig-ranks.tex").read_text().splitlines()[0]
     overview = (paper / "README.md").read_text()
     for name in (*FIGURES, *TABLES):
         assert f"* `{name}`: " in overview
+
+
+def test_captions_say_for_what_share_of_the_runs_nothing_was_hidden(
+    compared: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = pd.DataFrame({"hidden": [1.0, 0.0, 0.0, math.nan, 1.0]})
+    remark = citation.not_hidden(cast(Curves, SimpleNamespace(compared=HIDDEN, runs=runs)))
+    assert remark == " (in 50 % of the runs its only one)"
+    assert citation.not_hidden(cast(Curves, SimpleNamespace(compared=HIDDEN, runs=runs[:1]))) == ""
+    monkeypatch.setattr(citation, "not_hidden", lambda _: remark)
+    report.write([compared], Request(tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", figure_width=2.5))
+    assert r"(in 50 \% of the runs its only one)" in " ".join(
+        (tmp_path / "paper" / "tab-pairs.tex").read_text().split()
+    )
 
 
 def test_captions_and_overview_say_what_was_selected_and_which_command_made_them(

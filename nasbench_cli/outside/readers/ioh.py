@@ -71,7 +71,7 @@ def _runs(file: Path, facts: dict[str, Any], method: str, sign: float) -> Iterat
                     )
                 ends = values if _is_ours(facts) and _rises(values) else best
                 yield LoggedRun(marks, int(run["instance"]), evals, evaluations, values, ends)
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise UsageError(
             f"{file} is damaged, or not of this version of IOHprofiler: a fact of a run is missing"
         ) from None

@@ -88,7 +88,7 @@ def _stored(folder: Path) -> Iterator[dict[str, Any]]:
                 finished = None if end in ("null", "") else int(end) / 1000
                 metrics = {metric: _steps(path) for metric, path in _named(run / "metrics")}
                 status = _STATUSES[facts["status"]]
-            except (KeyError, ValueError) as error:
+            except (KeyError, ValueError, OverflowError) as error:
                 raise UsageError(f"{meta} is damaged, or of another version of MLflow: {error}") from None
             texts = {kind: {key: text_of(path) for key, path in _named(run / kind)} for kind in ("params", "tags")}
             facts_of_run = {"id": facts["run_id"], "experiment": name, "started": began, "finished": finished}
@@ -108,7 +108,7 @@ def _steps(path: Path) -> list[tuple[float, float]]:
     try:
         lines = [line.split()[:3] for line in text_of(path).splitlines()]
         steps = sorted((int(step), int(milliseconds) / 1000, float(value)) for milliseconds, value, step in lines)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UsageError(f"{path} is damaged: a line is not `timestamp value step`") from None
     return [(seconds, value) for _, seconds, value in steps]
 

@@ -72,13 +72,20 @@ def _has_studies(path: Path) -> bool:
 
 
 def _check_plain(path: Path) -> None:
-    """Raises UsageError if a database has more than stored tables: what computes its rows may do so without an end."""
+    """Raises UsageError if a database has more than stored tables: what computes its rows may do so without an end.
+
+    Nor may a page of it stand in two places, which multiplies its rows.
+    """
     with closing(_connected(path)) as database:
         for kind, name, sql in database.execute("select type, name, sql from sqlite_master"):
             if kind not in ("table", "index") or _COMPUTED.search(sql or ""):
                 raise UsageError(
                     f"{path} computes rows ({kind} {name!r}), as no database of Optuna does: it is not read"
                 )
+        database.execute("pragma ignore_check_constraints = on")  # they compute, too
+        (found,) = database.execute("pragma quick_check(1)").fetchone()
+        if found != "ok":
+            raise UsageError(f"{path} is damaged: {found.splitlines()[-1]}")
 
 
 def _connected(path: Path) -> sqlite3.Connection:

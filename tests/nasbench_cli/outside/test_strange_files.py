@@ -171,7 +171,7 @@ DAMAGE: dict[str, tuple[Path, Change, str]] = {
     "an end out of any range": (
         LOGGED,
         edited(FUNCTION, '"evals": 12,', '"evals": 1e400,'),
-        "a number out of any range",
+        "a fact of a run is missing",
     ),
     "an end too early": (LOGGED, edited(FUNCTION, ": 12,", ": 11,"), "goes on after its end"),
     "a run less": (COCO, edited(INFO, ", 3:20|1.1e+01", ""), "has 3 runs, and bbobexp_f1.info names 2"),

@@ -6,8 +6,10 @@ import hashlib
 import json
 import shutil
 import sqlite3
+import struct
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -181,6 +183,33 @@ def test_a_database_that_computes_its_rows_is_not_read(nasbench: Nasbench, tmp_p
         database.executescript(change)
     said = one_sentence(nasbench("import", "runs", path, "--store", tmp_path / "s"))
     assert "computes rows" in said
+
+
+def with_a_page_twice(path: Path, table: str) -> None:
+    """Puts a page above the rows of a table that names them twice; three such levels of 560 make 100 million rows."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("vacuum")
+        (root,) = database.execute("select rootpage from sqlite_master where name = ?", (table,)).fetchone()
+    content = bytearray(path.read_bytes())
+    size = struct.unpack_from(">H", content, 16)[0]
+    place, child = (root - 1) * size, len(content) // size + 1
+    content += content[place : place + size]
+    above = bytearray(size)
+    struct.pack_into(">BHHHxI", above, 0, 5, 0, 1, size - 5, child)
+    struct.pack_into(">H", above, 12, size - 5)
+    struct.pack_into(">IB", above, size - 5, child, 1)
+    content[place : place + size] = above
+    struct.pack_into(">I", content, 28, child)
+    path.write_bytes(content)
+
+
+def test_a_database_with_a_page_in_two_places_is_not_read(nasbench: Nasbench, tmp_path: Path) -> None:
+    """A file of 127 kB took gigabytes."""
+    path = optuna_file(tmp_path / "study.db", ["a/b/1"])
+    with_a_page_twice(path, "studies")
+    with closing(sqlite3.connect(path)) as database:
+        assert len(database.execute("select * from studies").fetchall()) == 2
+    assert "is damaged" in one_sentence(nasbench("import", "runs", path, "--store", tmp_path / "s"))
 
 
 def test_without_optuna_its_files_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
