@@ -70,6 +70,8 @@ def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str
     split = split_of(column.name)
     if is_objective and split == "test":
         return "only", "a table without validation scores: it is selected and reported on the same data"
+    if is_objective and split == "train":
+        return split, "? of the training data: or is another column the score?"
     if split is None and is_objective:
         return (
             ("valid", "? of the validation data, for there is a test score")

@@ -137,9 +137,11 @@ def _asked(roles: Roles, export: Export) -> list[Column]:
     if roles.epoch is None:
         choices = [_asked_for_epochs(column, roles, export) for column in choices]
     follow = following(choices, [c for c in (roles.repetition, roles.epoch) if c], export)
-    follow |= {c.name for c in choices if matches(c.name, _OF_A_MODEL) and matches(c.name, _SUMMED)}
+    summed = [c.name for c in choices if matches(c.name, _OF_A_MODEL) and matches(c.name, _SUMMED)]
+    doubts = dict.fromkeys(summed, "of a trained model: or is it a measurement?") | dict.fromkeys(follow, _FOLLOWS)
     return [  # those of unknown names are in doubt already
-        replace(c, doubt=c.doubt or _FOLLOWS) if c.name in follow and c.meaning == "choice" else c for c in choices
+        replace(c, doubt=c.doubt or doubts[c.name]) if c.name in doubts and c.meaning == "choice" else c
+        for c in choices
     ]
 
 

@@ -164,6 +164,11 @@ def test_what_a_model_came_to_have_on_average_is_asked_about(tmp_path: Path) -> 
     assert ["?" in line for line in lines] == [True, False]
 
 
+def test_a_score_of_the_training_data_alone_is_asked_about(tmp_path: Path) -> None:
+    said = guessed(tmp_path, {"lr": RATES, "train_loss": [i / 30 for i in range(24)]})
+    assert 'split = "train"  # ? of the training data: or is another column the score?' in re.sub(" +#", "  #", said)
+
+
 def test_a_run_that_each_row_names_is_no_repetition(tmp_path: Path) -> None:
     """Guild and Weights & Biases write such names."""
     columns = {"run": [f"{i * 7919 % 65536:04x}ab" for i in range(24)], "lr": RATES}
