@@ -31,7 +31,7 @@ from nasbench.cli.checks.check import (
     shared_state,
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
-from nasbench.cli.checks.problems import PROBLEMS, Bare, Posed, score
+from nasbench.cli.checks.problems import PROBLEMS, BareSpace, Posed, score
 from nasbench.cli.engine.evaluations import explained, is_feasible, refusals, refusing
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal, beginning_of
 
@@ -304,7 +304,7 @@ def _trains_as_it_may(trial: Trial) -> str | None:
 
 
 def _refuses_other_spaces(trial: Trial) -> None:
-    space = Bare()
+    space = BareSpace()
     bare = Problem(space, (trial.benchmark.objective,), fidelity=trial.benchmark.fidelity)
     misfit = trial.spec.misfit(bare)
     if misfit:

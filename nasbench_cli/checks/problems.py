@@ -22,7 +22,7 @@ _SAMPLES = 50  # evaluations that say where the limits of constraints lie
 _WINDOW = (0.2, 0.6)  # quantiles between which a constrained metric must lie
 
 
-class Bare(Space):
+class BareSpace(Space):
     """The integers 0 to 99: a space without views."""
 
     def sample(self, rng: Generator) -> int:

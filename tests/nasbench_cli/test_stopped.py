@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import pytest
 from numpy.random import Generator
@@ -95,8 +95,12 @@ def test_a_check_says_that_a_constructor_goes_on(
     nasbench: Callable[..., Printed], lend: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Endless(toys.Careful):
+        patience: ClassVar[float | None] = 1.0
+
         def __init__(self, problem: Problem, rng: Generator) -> None:
-            never_ends(1.0)
+            while self.patience is None:
+                pass
+            never_ends(self.patience)
 
     monkeypatch.setattr(check_command, "_PATIENCE", 0.3)
     lend(METHODS, "careful", Endless)
@@ -104,6 +108,7 @@ def test_a_check_says_that_a_constructor_goes_on(
     assert done.code == 130
     assert re.search(r"still trying: constructor, in test_stopped\.py:\d+ \(never_ends\)\n", done.err)
     monkeypatch.setattr(check_command, "_LONGEST_TRIAL", 0.5)
+    monkeypatch.setattr(Endless, "patience", None)
     done = nasbench("check", "careful", "--bench", "hpobench-car")
     assert (done.code, done.out) == (2, "")
     assert (
