@@ -158,7 +158,7 @@ def _reduce(unpickler: Any) -> None:
 
 
 def _refuse(_: Any) -> None:
-    raise NotPlain("what is stored elsewhere is not plain data")
+    raise NotPlain("what is stored elsewhere, or made as Python 2 made objects, is not plain data")
 
 
 class Unpickler(pickle._Unpickler):
@@ -180,6 +180,8 @@ class Unpickler(pickle._Unpickler):
         pickle.ADDITEMS[0]: _with_keys(pickle.ADDITEMS, lambda stack: stack),
         pickle.FROZENSET[0]: _with_keys(pickle.FROZENSET, lambda stack: stack),
         pickle.BUILD[0]: _build,
+        pickle.INST[0]: _refuse,
+        pickle.OBJ[0]: _refuse,
         pickle.PERSID[0]: _refuse,
         pickle.BINPERSID[0]: _refuse,
     }

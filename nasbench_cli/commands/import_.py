@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from nasbench.base.layout import one_line
 from nasbench.base.numbers import count
 from nasbench.base.streams import say
 from nasbench.benchmarks import BenchmarkSpec, UsageError
@@ -218,6 +219,6 @@ def _write_guess(data: Path, spec: Path | None) -> None:
     try:
         user_table.read_table(data, spec)
     except UsageError as error:
-        say(f"an import refuses it until it is corrected: {error}")
+        say(one_line(f"an import refuses it until it is corrected: {error}", 2_000))
     command = shlex.join(["nasbench", "import", "table", str(data), "--spec", str(spec)])
     say(f"Correct in it what is wrong, then: {command}")

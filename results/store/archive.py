@@ -42,7 +42,7 @@ FACTS, STEPS, BITS, FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet"
 OF_LEVELS = ("level", "spent")
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOST_FACTS, _MOST_BYTES = 24 << 20, 64 << 20  # of the facts and of other members; those of the project's have 6 MiB
-_MOST_ROWS = 1 << 24  # of all runs, each counted as long as the longest of its protocol; the project's have 4,352,000
+_MOST_VALUES = 3 << 23  # of all runs, each as long as the longest of its protocol; the project's have 15,568,000
 _CONTROL = re.compile(
     r"(?<!\\)(?:\\\\)*\\(?:[bfnrt]|u00[01])|[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -333,12 +333,18 @@ def _too_large(path: Path, most: int, what: str = "") -> StoreError:
 
 
 def check_rows(name: object, fragments: Iterable[Fragment]) -> None:
-    """Raises StoreError for more rows than reports can hold, which keep the runs of a protocol in a rectangle."""
+    """Raises StoreError for more than reports can hold: a rectangle of the runs of a protocol for each metric.
+
+    Two are there without a test metric: what was observed, and what it is worth.
+    """
     runs: dict[str, list[int]] = {}
+    metrics: dict[str, int] = {}
     for f in fragments:
-        runs.setdefault(f.setup.protocol, []).extend(run.rows for run in f.runs)
-    if sum(len(rows) * max(rows) for rows in runs.values()) > _MOST_ROWS:
-        raise StoreError(f"{name} unpacks to more than {_MOST_ROWS:,} rows, the most that an archive may have")
+        protocol = f.setup.protocol
+        runs.setdefault(protocol, []).extend(run.rows for run in f.runs)
+        metrics[protocol] = max(metrics.get(protocol, 0), 2 + len(f.setup.setting.test_metrics))
+    if sum(len(rows) * max(rows) * metrics[protocol] for protocol, rows in runs.items()) > _MOST_VALUES:
+        raise StoreError(f"{name} unpacks to more than {_MOST_VALUES:,} values, the most that an archive may have")
 
 
 def check_versions(name: object, setups: Iterable[Setup]) -> None:

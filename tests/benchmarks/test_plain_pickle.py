@@ -152,7 +152,8 @@ def test_of_a_list_something_is_made_once(name: bytes) -> None:
 
 
 def test_what_lies_outside_a_pickle_is_refused() -> None:
-    for content in (b"Pname\n.", b"K\x01Q."):
+    by_old_opcodes = (b"((K\x01K\x02li__builtin__\nset\n.", b"(c__builtin__\nset\n(K\x01K\x02lo.")
+    for content in (b"Pname\n.", b"K\x01Q.", *by_old_opcodes):
         with pytest.raises(NotPlain):
             plain_pickle.load(io.BytesIO(content))
 
