@@ -22,8 +22,8 @@ def text_of(line: Line) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a TOML string."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A text as a TOML string, without what moves the cursor of a terminal or turns the direction of what follows."""
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(text, ensure_ascii=False))
 
 
 def plain(text: str) -> str:

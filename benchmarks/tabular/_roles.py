@@ -213,9 +213,9 @@ def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) ->
         return False
     if export.knows(column.name):
         return False
-    if not column.is_number or column.distinct < 2:
+    if not (column.is_number or pd.api.types.is_bool_dtype(column.values)) or column.distinct < 2:
         return False
-    if column.meaning == "identity" and (is_label(column.name) or column.distinct == len(column.values)):
+    if column.meaning == "identity" and (_names_rows(column) or _names_configurations(column, columns)):
         return False
     if column.meaning in MEASURED and export.is_prefixed:
         return False
@@ -225,6 +225,17 @@ def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) ->
         return column.meaning not in ("score", "size")
     score_leads = not any(other.meaning == "choice" for other in columns[:first])
     return any(column is other for other in columns[:first]) or (score_leads and column.meaning in ("rank", "spread"))
+
+
+def _names_configurations(column: Column, columns: Sequence[Column]) -> bool:
+    """Whether a column has the name of labels, and those of few values stand for one configuration each.
+
+    So far as hyper-parameters are known by their names: a `layer_index` is chosen where others vary beside it.
+    """
+    if not is_label(column.name) or not column.has_few:
+        return is_label(column.name)
+    chosen = [other.values for other in columns if other.meaning == "choice"]
+    return all((values.groupby(column.values).nunique(dropna=False) == 1).all() for values in chosen)
 
 
 def _text_for_numbers(column: Column) -> str:

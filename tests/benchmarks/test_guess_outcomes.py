@@ -177,6 +177,13 @@ def test_a_run_that_each_row_names_is_no_repetition(tmp_path: Path) -> None:
     assert "#   run: names a row: each has its own" in said
 
 
+def test_what_a_name_may_do_to_a_terminal_is_escaped(tmp_path: Path) -> None:
+    name = "val_\x9b31merror\x7f\u202e\u2028\U000e0001"
+    said = guessed(tmp_path, {"lr": RATES, name: [i / 30 for i in range(24)]})
+    assert all(letter.isprintable() for line in said.split("\n") for letter in line)
+    assert [metric["column"] for metric in tomllib.loads(said)["metric"]] == [name]
+
+
 def test_times_of_each_epoch_are_those_of_a_training(tmp_path: Path) -> None:
     columns = {f"train_seconds_{epoch}": [epoch * (5 + (7 * i) % 24) for i in range(24)] for epoch in (1, 2, 3)}
     said = guessed(tmp_path, {"lr": RATES} | columns | {"val_acc": [i / 30 for i in range(24)]})
@@ -284,6 +291,15 @@ def test_the_last_word_says_that_a_number_names_a_row(tmp_path: Path, name: str)
     chosen = {"depth": [8 + i // 6 for i in range(24)], "kernel": [1 + i // 3 % 2 for i in range(24)]}
     text = guessed(tmp_path, rows | chosen | {"val_acc": [0.6 + i / 100 for i in range(24)]})
     assert f"#   {name}: names a row or a configuration" in text
+
+
+@pytest.mark.parametrize("values", [[4, 8, 12, 16], [True, False]])
+@pytest.mark.parametrize("name", ["layer_index", "head_id", "n_hash", "use_date"])
+def test_a_number_beside_which_hyperparameters_vary_names_no_row(tmp_path: Path, name: str, values: list[int]) -> None:
+    columns = {name: [values[i % len(values)] for i in range(24)], "lr": RATES, "run_id": [*range(24)]}
+    text = guessed(tmp_path, columns | {"val_acc": [0.6 + i / 100 for i in range(24)]})
+    assert f"# ? {name}: names a row or a configuration; or is it a hyper-parameter?" in text
+    assert "#   run_id: names a row or a configuration" in text
 
 
 @pytest.mark.parametrize("name", ["model_seed", "init_seed", "seed_model", "augment_seed", "data_split"])
