@@ -328,6 +328,8 @@ def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list
             roles.metrics.append(replace(column, doubt="no known name; it changes within a training: a measurement?"))
         else:
             roles.left_out.append((column.name, "changes within a training, as no hyper-parameter does"))
+            if export.is_choice(column.name):
+                roles.doubts[column.name] = "is it a schedule, or was it perturbed?"
     return rest
 
 

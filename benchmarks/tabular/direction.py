@@ -112,7 +112,8 @@ def sense_of(name: str) -> Sense | None:
     if not named:
         return "maximise" if _is_throughput(name) and not turned else None
     is_quality = all(map(_QUALITY.fullmatch, (words[place][0] for place in higher)))
-    if (fees and not is_quality) or (not fees and not lower and is_quality):
+    is_bare = is_quality and higher > fees and not lower  # `latency_score`; `score_time` is a time
+    if is_bare or (fees and not is_quality):
         return None  # `time/fps` says both
     negations, lessened = _places(words, _NEGATED), _places(words, _LESSENED)
     before = [place for place in lessened if place < named[0] and words[place + 1][0] not in ("in", "of")]

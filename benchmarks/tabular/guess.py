@@ -28,7 +28,9 @@ _MOST_REASONS = 30  # columns that a refusal names
 _MOST_NAMED = 12  # columns of one role that are named
 _SUMMARY = r"(?:the )?(?:mean|avg|average|median|std|sd|stdev|sem|min|max|best|worst|total|sum|all|overall)\W*"
 """Words for a row that sums up others."""
-_OF_A_PART = re.compile("costs?|infer(?:ence)?|epoch|step|iter(?:ation)?|batch|sample|image|token|forward")
+_OF_A_PART = re.compile(
+    "costs?|infer(?:ence)?|ep|episode|rollout|epoch|step|iter(?:ation)?|batch|sample|image|token|forward"
+)
 """Words of times that are hardly those of a whole evaluation."""
 _BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
 """Words of times that, alone, do not say what took them: it may be the search so far."""

@@ -114,3 +114,9 @@ def test_of_two_meanings_in_a_name_its_last_word_decides(meaning: str, names: st
 def test_a_score_of_a_ranking_is_no_rank() -> None:
     named = {"label_ranking_average_precision": "score", "rank_test_accuracy": "rank", "accuracy_rank": "rank"}
     assert {name: meaning_of(name) for name in named} == named
+
+
+def test_a_score_of_what_costs_says_neither() -> None:
+    assert sense_of("latency_score") is None
+    assert sense_of("val_memory_score") is None
+    assert sense_of("latency_ms") == "minimise"

@@ -119,6 +119,7 @@ def test_a_split_without_a_score_may_be_a_hyperparameter(tmp_path: Path) -> None
     ("name", "is_rising", "said"),
     [
         ("inference_time", False, "(inference_time)?"),
+        ("ep_time", False, "(ep_time)?"),
         ("seconds_per_epoch", False, "(seconds_per_epoch)?"),
         ("elapsed_time", True, "(it rises from row to row, as if counted from the beginning of the search)?"),
         ("elapsed_time", False, ""),

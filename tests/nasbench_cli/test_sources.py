@@ -16,7 +16,7 @@ from nasbench.benchmarks import BENCHMARKS, open_benchmark
 from nasbench.cli.engine import provenance, sources
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.session import _move_aside
-from nasbench.cli.engine.sources import current_sources
+from nasbench.cli.engine.sources import _imported, current_sources
 from nasbench.methods import METHODS
 from nasbench.results import Store
 from tests.conftest import Lend, Printed
@@ -307,6 +307,24 @@ def test_a_helper_on_pythons_path_counts_with_a_package_that_imports_it_and_a_li
         with (tmp_path / name).open("a") as file:
             file.write("N = 2\n")
         assert (digest_of("own") != before) == counts, name
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import helped",
+        "from helped.words import N",
+        "import math; import helped as core",
+        "try: import helped as core\nexcept ImportError: core = None",
+        "import math, \\\n    helped",
+        "    helped = importlib.import_module('helped.words')",
+        'core = __import__("helped")',
+    ],
+)
+def test_an_import_from_elsewhere_is_found_however_it_is_written(tmp_path: Path, code: str) -> None:
+    """A helper that was edited went unnoticed."""
+    (tmp_path / "own.py").write_text(f"import os\n{code}\n")
+    assert "helped" in _imported(tmp_path / "own.py", Path.read_bytes)
 
 
 def test_of_a_large_package_those_of_its_modules_count_that_a_method_imports(
