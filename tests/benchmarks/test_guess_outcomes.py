@@ -178,6 +178,15 @@ def test_a_run_that_each_row_names_is_no_repetition(tmp_path: Path) -> None:
     assert "#   run: names a row: each has its own" in said
 
 
+def test_a_hyperparameter_that_was_perturbed_is_asked_about(tmp_path: Path) -> None:
+    """Ray Tune's population-based training changes it between two epochs."""
+    columns = {"trial_id": [f"t{i // 3}" for i in range(24)], "training_iteration": [1, 2, 3] * 8}
+    columns |= {"time_total_s": [10.5 * (1 + i % 3) + i // 3 for i in range(24)]}
+    columns |= {"val_loss": [1 / (2 + i) for i in range(24)], "config/dropout": [0.1 * (i // 3) for i in range(24)]}
+    said = guessed(tmp_path, columns | {"config/lr": [0.1 / (1 + i // 3 + (i % 3 == 2)) for i in range(24)]})
+    assert "# ? config/lr: changes within a training, as no hyper-parameter does; is it a schedule, or" in said
+
+
 def test_what_a_name_may_do_to_a_terminal_is_escaped(tmp_path: Path) -> None:
     name = "val_\x9b31merror\x7f\u202e\u2028\U000e0001"
     said = guessed(tmp_path, {"lr": RATES, name: [i / 30 for i in range(24)]})
