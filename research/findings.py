@@ -92,7 +92,7 @@ def _keep(suite: str, name: str, chosen: Sequence[str]) -> None:
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
-    if twice := [file for file in TABLES if f"{name}/{file}" in named() and (report / file).exists()]:
+    if twice := [file for file in TABLES if (report / file).exists() and f"{name}/{file}" in named()]:
         raise ValueError(f"the report of {name} has a {twice[0]} of its own: a script's table needs another name")
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)

@@ -35,6 +35,7 @@ _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measu
 _OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
 """Words for what a person chooses, or a trained model came to have."""
 _SUMMED = re.compile("mean|avg|average|total|median|final")
+"""Words before them of what only a trained model has."""
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
 _NOT_ALIKE = 'not all alike: does it count the epochs (epoch = "{}")? Else these scores are hardly comparable'
 _REASONS = {
@@ -234,8 +235,7 @@ def _names_configurations(column: Column, columns: Sequence[Column]) -> bool:
     """
     if not is_label(column.name) or not column.has_few:
         return is_label(column.name)
-    chosen = [other.values for other in columns if other.meaning == "choice"]
-    return all((values.groupby(column.values).nunique(dropna=False) == 1).all() for values in chosen)
+    return all(follows(other, column.values.to_numpy()) for other in columns if other.meaning == "choice")
 
 
 def _text_for_numbers(column: Column) -> str:

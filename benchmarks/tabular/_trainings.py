@@ -49,9 +49,9 @@ def changes(column: Column, epochs: Array) -> bool:
     return numbers is not None and bool((column.values.groupby(numbers).nunique(dropna=False) > 1).any())
 
 
-def follows(column: Column, epochs: Array) -> bool:
-    """Whether a column is a function of the epoch, such as the number of samples so far."""
-    return bool((column.values.groupby(epochs).nunique(dropna=False) == 1).all())
+def follows(column: Column, numbers: Array) -> bool:
+    """Whether a column is a function of some numbers, as that of the samples so far is one of the epoch."""
+    return bool((column.values.groupby(numbers).nunique(dropna=False) == 1).all())
 
 
 def following(choices: Sequence[Column], numbered: Sequence[Column], export: Export) -> set[str]:

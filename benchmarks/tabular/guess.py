@@ -34,7 +34,7 @@ _OF_A_PART = re.compile(
 """Words of times that are hardly those of a whole evaluation."""
 _BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
 """Words of times that, alone, do not say what took them: it may be the search so far."""
-_MANY_ROWS = 10  # so many rise by chance once in three million tables
+_MANY_ROWS = 10  # as many numbers in a random order hardly ever rise
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 

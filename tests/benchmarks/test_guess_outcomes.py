@@ -137,7 +137,7 @@ def test_a_time_of_something_else_than_an_evaluation_is_asked_about(
 
 
 def test_a_hyperparameter_without_some_values_is_not_left_out_in_silence(tmp_path: Path) -> None:
-    """By the prefix of its tool, or by that of others: Hyperopt writes lists."""
+    """Its tool's prefix tells that it is one, or the prefix that it shares with others, as in Hyperopt's lists."""
     scores = {"value": [i / 30 for i in range(24)], "number": [*range(24)], "state": ["COMPLETE"] * 24}
     conditional = {"params_lr": RATES, "params_momentum": [None, *RATES[1:]]}
     said = guessed(tmp_path, scores | conditional)
