@@ -113,6 +113,7 @@ reproduce-proxies: SUITES := proxies
 reproduce-proxies: OPTIONS := --sealed
 reproduce-one-shot: IMAGES := medmnist-organa
 reproduce-zo-darts: IMAGES := medmnist-breast
+reproduce-grand: OPTIONS := --force
 reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
 $(FINDINGS): setup
 	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.base.errors import UsageError
-from nasbench.base.numbers import some
+from nasbench.base.numbers import number, some
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted, text_of
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
@@ -108,12 +108,22 @@ def _in_words(roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -
     others = [(_names([n for n in names if n != objective.name]), sense) for sense, names in better.items()]
     return {
         "hyper-parameters": "six operations of a cell" if roles.cell else _names([c.name for c in roles.choices]),
-        "objective": f"{plain(objective.name)}, {better_of(metrics[objective.name])}",
+        "objective": f"{plain(objective.name)}, {_with_ends(objective, better_of(metrics[objective.name]))}",
         "other metrics": "; ".join(f"{names}, {sense}" for names, sense in others if names) or "none",
         **{what: plain(c.name) for what, c in (("repetition", roles.repetition), ("epoch", roles.epoch)) if c},
         "cost in seconds": _names([column.name for column in roles.times[:1]]) or "none",
         "left out": _names([name for name, _ in roles.left_out]) or "none",
     }
+
+
+def _with_ends(objective: Column, better: str) -> str:
+    """What is better, with the best and the worst value, by which a wrong direction is seen."""
+    known = objective.numbers[np.isfinite(objective.numbers)]
+    if better.endswith("?") or not len(known):
+        return better
+    low, high = number(known.min()), number(known.max())
+    best, worst = (high, low) if better.startswith("more") else (low, high)
+    return f"{better}: {best} is the best value, {worst} the worst"
 
 
 def _name(column: str) -> str:

@@ -42,14 +42,14 @@ def warn_of_small_budgets(planned: Sequence[PlannedSetup]) -> None:
 
 def _warn_of_long_searches(planned: Sequence[PlannedSetup]) -> None:
     """Warns of budgets that the first ask of a method will probably use up: a search is not interrupted."""
-    for p in planned:
-        on_clock = p.live or p.setup.charge_thinking
-        if on_clock and p.setup.seconds is not None and p.beginning > p.setup.seconds:
-            say(
-                f"notice: {p.setup.method} on {p.setup.bench} searches for about {span(p.beginning)} before its first "
-                f"evaluation, without interruption: nothing will be left of {p.setup.seconds:g} s",
-                err=True,
-            )
+    warnings = dict.fromkeys(  # one for all constraints
+        f"notice: {p.setup.method} on {p.setup.bench} searches for about {span(p.beginning)} before its first "
+        f"evaluation, without interruption: nothing will be left of {p.setup.seconds:g} s"
+        for p in planned
+        if (p.live or p.setup.charge_thinking) and p.setup.seconds is not None and p.beginning > p.setup.seconds
+    )
+    for warning in warnings:
+        say(warning, err=True)
 
 
 def _warn_of_random_phases(planned: Sequence[PlannedSetup]) -> None:

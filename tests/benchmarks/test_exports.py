@@ -146,7 +146,7 @@ def test_a_mark_of_failure_in_the_objective_of_a_tool_is_named(tmp_path: Path) -
     ):
         guess(tmp_path / "export.csv")
     frame.replace("F_ValueError", None).to_csv(tmp_path / "export.csv", index=False)
-    assert guess(tmp_path / "export.csv").roles["objective"] == "objective, more is better"
+    assert guess(tmp_path / "export.csv").roles["objective"].startswith("objective, more is better: ")
 
 
 # By the documentation of mlr3 and caret, and the names that Stable-Baselines3 logs; the tools are not installed here.

@@ -63,7 +63,7 @@ def test_a_guess_is_written_once_and_imported_by_the_command_it_names(
     spec = tmp_path / "my digits.toml"
     assert done.code == 0, done.err
     assert "hyper-parameters: activation, units and learning_rate" in done.out
-    assert "objective:        valid_accuracy, more is better" in done.out
+    assert "objective:        valid_accuracy, more is better: 97.33 is the best value, 16.02 the worst\n" in done.out
     assert "test_accuracy, more is better; parameters and seconds, less is better" in done.out
     assert "2 doubts:\n  missing: a configuration" in done.out
     assert "parameters: cheap = true if it is known before training" in done.out
@@ -296,7 +296,7 @@ def test_tables_of_other_people_are_guessed(tmp_path: Path) -> None:
     facts = tomllib.loads(accel.text)
     assert (len(facts["hyperparameter"]), accel.roles["objective"], facts["cost"], facts["space"]) == (
         28,
-        "val_top1, more is better",
+        "val_top1, more is better: 67.05 is the best value, 42.85 the worst",
         "train_time",
         "listed",
     )
