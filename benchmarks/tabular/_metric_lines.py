@@ -16,6 +16,7 @@ from nasbench.benchmarks.tabular.direction import (
     falls,
     is_reversed,
     looks_like_accuracy,
+    says_top_alone,
     scale_of,
     strange_words,
 )
@@ -81,7 +82,7 @@ def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str
                 '? measured on which split? "valid" if a test score stands beside it; "only" both selects and scores',
             )
         )
-    return split or "valid", "" if split else "? measured on which split?"
+    return split or "valid", "" if split else "? measured on which split? Or is it a hyper-parameter?"
 
 
 def _test_split(column: Column) -> str | None:
@@ -102,6 +103,8 @@ def _direction(column: Column, why: str, values: Array, is_objective: bool) -> l
     strange = strange_words(column.name)
 
     def said(remark: str) -> str:
+        if says_top_alone(column.name):
+            return f"? {remark}; or is it an error, as tables of networks have?"
         return f"? {remark}; or does {strange} change that?" if strange else remark
 
     if contradiction:

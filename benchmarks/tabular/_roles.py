@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from nasbench.benchmarks.tabular._texts import mark_of_failure, text_for_numbers
 from nasbench.benchmarks.tabular._trainings import changes, counts_epochs, following, follows
 from nasbench.benchmarks.tabular.column import FEW, Column
 from nasbench.benchmarks.tabular.direction import is_score, matches
@@ -18,16 +19,8 @@ from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
-_NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
-_MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
-_FAILED = re.compile(r"(?:f_|err|fail|time_?out|crash|kill|diverg|oom|abort|n/?a\b|null|inf|[-?!.]+$).*", re.IGNORECASE)
-"""What tools and people write in place of a number where a training failed: DeepHyper's `F_ValueError`."""
-WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
-"""Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
 _DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
 """A sum of a file, or a commit: of MD5, SHA-1 or SHA-256."""
-_BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
-"""Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
 _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
 """Values of a column of outcomes for a training that ended as usual."""
 _FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
@@ -108,7 +101,7 @@ def _has_its_role(roles: Roles, column: Column, columns: Sequence[Column], expor
         roles.left_out.append((column.name, why))
         if _may_be_chosen(column, columns, export):
             roles.perhaps.add(column.name)
-    elif mark := _mark_of_failure(column):
+    elif mark := mark_of_failure(column):
         roles.left_out.append((column.name, f"numbers, but for {mark!r}: leave that field empty"))
         roles.doubts[column.name] = "is it the score?"
     elif column.meaning == "repetition":
@@ -124,11 +117,17 @@ def _has_its_role(roles: Roles, column: Column, columns: Sequence[Column], expor
 
 def _doubt_of_measure(column: Column, columns: Sequence[Column], export: Export) -> str:
     """Why a column of measurements may hold what is chosen; empty if nothing says so."""
-    is_known = is_score(column.name) or export.knows(column.name)
-    if column.meaning == "score" and not is_known and split_of(column.name):
+    if export.knows(column.name):
+        return ""
+    if column.meaning == "score" and split_of(column.name) and not is_score(column.name):
         return "its name says a split, and no score: or is it a hyper-parameter?"
     if _may_be_chosen(column, columns, export):
         return f"{column.distinct} values, before the score: or is it a hyper-parameter?"
+    place = [other.name for other in columns].index(column.name)
+    sides = (columns[:place], columns[place + 1 :])
+    is_among = all(any(other.meaning == "choice" for other in side) for side in sides)
+    if is_among and column.meaning != "score" and not export.is_prefixed:
+        return "it stands among hyper-parameters: or is it one?"
     return ""
 
 
@@ -191,7 +190,7 @@ def _useless(column: Column, export: Export) -> str:
         return "empty"
     if not column.is_number and column.values.dropna().astype(str).str.fullmatch(_DIGEST).all():
         return "holds digests, which nobody chooses"
-    return _text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")
+    return text_for_numbers(column) or ("the same in every row" if column.distinct == 1 and not column.missing else "")
 
 
 def _with_fractions(column: Column) -> Column:
@@ -214,7 +213,8 @@ def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) ->
         return False
     if export.knows(column.name):
         return False
-    if not (column.is_number or pd.api.types.is_bool_dtype(column.values)) or column.distinct < 2:
+    is_text = not (column.is_number or pd.api.types.is_bool_dtype(column.values))
+    if column.distinct < 2 or (is_text and not column.has_few):  # a `model_id` or a `pretrained_path` has few
         return False
     if column.meaning == "identity" and (_names_rows(column) or _names_configurations(column, columns)):
         return False
@@ -225,7 +225,8 @@ def _may_be_chosen(column: Column, columns: Sequence[Column], export: Export) ->
     if first is None:
         return column.meaning not in ("score", "size")
     score_leads = not any(other.meaning == "choice" for other in columns[:first])
-    return any(column is other for other in columns[:first]) or (score_leads and column.meaning in ("rank", "spread"))
+    is_of_choices = score_leads and column.meaning in ("rank", "spread", "identity")
+    return is_of_choices or any(column is other for other in columns[:first])
 
 
 def _names_configurations(column: Column, columns: Sequence[Column]) -> bool:
@@ -235,53 +236,9 @@ def _names_configurations(column: Column, columns: Sequence[Column]) -> bool:
     """
     if not is_label(column.name) or not column.has_few:
         return is_label(column.name)
-    return all(follows(other, column.values.to_numpy()) for other in columns if other.meaning == "choice")
-
-
-def _text_for_numbers(column: Column) -> str:
-    """Why texts in a column stand for numbers, which it is no choice among; empty if they do not."""
-    if column.is_number:
-        return ""
-    texts = column.values.dropna().astype(str)
-    if all(map(_holds_numbers, texts)):
-        return f"several numbers in one text, such as {texts.iloc[0]!r}: [extract] makes columns of them"
-    if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
-        return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
-    if column.meaning not in MEASURED:
-        return ""
-    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
-    if texts.str.fullmatch(WRITTEN).all() or texts.str.match(_BEGINS_AS_NUMBER).all():
-        return (
-            f"a measurement by its name, but its values are text, such as {(odd if len(odd) else texts).iloc[0]!r}: "
-            f"write plain numbers{' of seconds' if column.meaning == 'seconds' else ''}"
-        )
-    if 0 < len(odd) < len(texts) / 2:
-        return (
-            "a measurement by its name, but some of its values are text, such as "
-            f"{odd.iloc[0]!r}: leave the field empty where there is no value"
-        )
-    return ""
-
-
-def _holds_numbers(text: str) -> bool:
-    """Whether a text is a list of numbers, as SMAC writes the values of several objectives: `[-1.0, 4.5]`."""
-    bare = text.strip()
-    if bare[:1] not in ("[", "(") or bare[-1:] not in ("]", ")"):
-        return False
-    try:
-        return len([float(part) for part in re.split("[,;]", bare[1:-1]) if part.strip()]) > 1
-    except ValueError:
-        return False
-
-
-def _mark_of_failure(column: Column) -> str:
-    """What stands for failed trainings among the numbers of a column without a known name; empty if nothing does."""
-    if column.is_number or column.meaning is not None or column.distinct <= FEW:
-        return ""
-    texts = column.values.dropna().astype(str)
-    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
-    is_marked = 0 < len(odd) < len(texts) / 2 and odd.str.fullmatch(_FAILED).all()
-    return str(odd.iloc[0]) if is_marked else ""
+    chosen = [other for other in columns if other.meaning == "choice"]
+    is_told = bool(chosen) or column.is_number
+    return is_told and all(follows(other, column.values.to_numpy()) for other in chosen)
 
 
 def _number(roles: Roles, column: Column) -> None:

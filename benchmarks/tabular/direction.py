@@ -52,6 +52,7 @@ _QUALIFIERS = re.compile(
 """Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""
 _ELSEWHERE = re.compile("rewards?|gap|ce|fid|profits?|utility|hits?")
 """Words that say more or less in most files, and something else in some: NNI writes any result as `reward`."""
+_TOP = re.compile(r"top\d+")
 _SCORES = re.compile("scores?")
 _QUALITY = re.compile(f"{_SCORES.pattern}|fitness")
 """Words for what is better if larger in some files, and if smaller in others: `davies_bouldin_score`."""
@@ -142,6 +143,13 @@ def strange_words(name: str) -> str:
 
     says_less = _places(words, _LOWER) or _places(words, _FEES)
     return beside(_HIGHER, _LESSENED) or (beside(_SCORES) if says_less else "")
+
+
+def says_top_alone(name: str) -> bool:
+    """Whether a name says `top1` or `top5`, and not of what: of accuracies or of errors."""
+    words = words_of(name)
+    tops = _places(words, _TOP)
+    return bool(tops) and tops == _places(words, _HIGHER) and not _places(words, _LOWER)
 
 
 def rises(name: str) -> bool:

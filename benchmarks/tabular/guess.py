@@ -17,7 +17,8 @@ from nasbench.base.numbers import number, some
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted, text_of
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
-from nasbench.benchmarks.tabular._roles import CELL, WRITTEN, Roles, mixed_outcomes, objectives_of, roles_of
+from nasbench.benchmarks.tabular._roles import CELL, Roles, mixed_outcomes, objectives_of, roles_of
+from nasbench.benchmarks.tabular._texts import WRITTEN
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words, words_of
 from nasbench.benchmarks.tabular.exports import Export, export_of
@@ -68,6 +69,8 @@ def guess(data: Path) -> Guess:
     roles.left_out += [(name, "holds neither numbers nor texts") for name in nested]
     _check_roles(data, roles, export)
     objective, *rivals = objectives_of(roles.metrics, export)
+    if not export.objective:
+        rivals += [c for c in roles.choices if c.name == header[-1] and _may_be_result(c)]
     metrics = metric_lines(roles, objective, rivals, frame)
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
     top = list(_top(data, frame, roles, objective, metrics))
@@ -87,6 +90,11 @@ def guess(data: Path) -> Guess:
     about = [("", top), *((_name(str(entry[0][1])), entry) for entry in choices), *metrics.items(), ("", left_out)]
     doubts = [doubt for name, entry in about for doubt in doubts_among(name, entry)]
     return Guess("\n".join(lines) + "\n", _in_words(roles, objective, metrics), tuple(doubts))
+
+
+def _may_be_result(column: Column) -> bool:
+    """Whether a hyper-parameter of unknown name has numbers that most rows share with no other, as a result has."""
+    return column.is_number and column.meaning is None and not column.has_few
 
 
 def _left_out(roles: Roles, columns: list[Column], objective: Column) -> list[Line]:
@@ -285,8 +293,8 @@ def _are_counted(values: list[Any]) -> bool:
 
 
 def _cell() -> Iterator[list[Line]]:
-    for number in range(6):
-        yield [("name", f"Op{number}", ""), ("kind", "categorical", "")]
+    for place in range(6):
+        yield [("name", f"Op{place}", ""), ("kind", "categorical", "")]
 
 
 def _kind(column: Column) -> str:

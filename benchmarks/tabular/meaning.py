@@ -93,6 +93,10 @@ _WHOLE: dict[str, Meaning | None] = {
     **dict.fromkeys(
         ("row", "trial", "trial_number", "run_name", "trial_name", "experiment_tag", "batch_nr"), "identity"
     ),
+    **dict.fromkeys(  # of PyTorch Lightning's trainer
+        ("gradient_clip_val", "check_val_every_n_epoch", *(f"limit_{of}_batches" for of in ("train", "val", "test"))),
+        "choice",
+    ),
     **dict.fromkeys(("c", "alpha", "beta", "gamma", "lambda", "eta", "train_batch", "val_batch"), "choice"),
 }
 """Whole names that indicate a meaning."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import pickle
 import random
 import sys
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,6 @@ import numpy as np
 from nasbench.benchmarks import Benchmark, Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration, Space
 from nasbench.cli.engine.evaluations import explained
-
-_CHANGEABLE = (int, float, list, dict, set, bytearray, deque, np.ndarray)
 
 
 class Failed(AssertionError):
@@ -98,32 +93,6 @@ def global_state() -> dict[str, str]:
     if "torch" in sys.modules:
         states["torch"] = sys.modules["torch"].get_rng_state().numpy().tobytes().hex()
     return states
-
-
-def shared_state(item: type) -> dict[str, str]:
-    """What all objects of a class share and may change, as text to compare: numbers and containers in its bodies and
-    modules."""
-    bodies = [base for base in item.__mro__ if base is not object]
-    places: list[tuple[str, Mapping[str, object]]] = [
-        (f"{base.__module__}.{base.__qualname__}", vars(base)) for base in bodies
-    ]
-    places += [
-        (base.__module__, vars(sys.modules[base.__module__])) for base in bodies if base.__module__ in sys.modules
-    ]
-    return {
-        f"{name} of {place}": _content(value)
-        for place, members in places
-        for name, value in members.items()
-        if isinstance(value, _CHANGEABLE) and not name.startswith("__")
-    }
-
-
-def _content(value: Any) -> str:
-    """A text that changes with what a container holds; with its length alone if it cannot be pickled."""
-    try:
-        return hashlib.sha256(pickle.dumps(value)).hexdigest()
-    except Exception:
-        return str(len(value))
 
 
 def changes(before: dict[str, str]) -> list[str]:

@@ -28,11 +28,11 @@ from nasbench.cli.checks.check import (
     require,
     require_untouched,
     scrambled,
-    shared_state,
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, BareSpace, Posed, score
 from nasbench.cli.engine.evaluations import explained, is_feasible, refusals, refusing
+from nasbench.cli.engine.shared_state import changed, shared_state
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal, beginning_of
 
 _TRIED = ("nb201-cifar10", "digits@1")
@@ -234,8 +234,7 @@ def _same_seed_same_proposals(trial: Trial) -> str | None:
     second = _searched(trial, trial.method())
     _require_equal(trial, first, second, "the same generator and the same tells")
     require_untouched(changes(state))
-    after = shared_state(method)
-    kept = sorted(name for name in after if after[name] != shared.get(name))
+    kept = changed(shared, method)
     if not kept:
         return None
     shares = f"all searches share {kept[0]}"

@@ -23,6 +23,7 @@ from nasbench.cli.engine.failures import FEWEST, OF_BENCHMARK
 from nasbench.cli.engine.loop import died, run
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.provenance import provenance
+from nasbench.cli.engine.shared_state import runs_watched
 from nasbench.cli.engine.workers import Diverged
 from nasbench.results import Interrupted, StoreError, Trajectory
 from nasbench.results.store.journal import Journal, forget
@@ -137,11 +138,13 @@ def compute_batch(batch: Batch, journals: Path) -> BatchResult:
 def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lambda _: False) -> Iterator[Computed]:
     """Computes the runs of a batch; yields finished ones every few seconds, and live ones one by one.
 
+    Warns if they leave something behind in the class of their method or beside it.
+
     Args:
         journals: folder where live runs keep their progress (`Work` removes it once they are stored).
         is_stored: tells just before a live run whether another command has stored it meanwhile.
     """
-    setup = batch.planned.setup
+    setup, spec = batch.planned.setup, batch.planned.spec
     benchmark = open_benchmark(setup.bench)
     if benchmark.checksum != setup.data:  # in another process, on another machine, or since a table was imported again
         raise UsageError(
@@ -151,19 +154,20 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     with cleaned():
         abilities.make_ready(benchmark)
         with suppress(Exception):  # the runs will meet it too, and record it
-            batch.planned.spec.method.make_ready()
+            spec.method.make_ready()
     done: list[Trajectory] = []
     yielded = monotonic()
-    for seed in batch.seeds:
-        if benchmark.live:
-            yield _compute_live(batch.planned, seed, journals, is_stored)
-            continue
-        done.append(trajectory_of(batch.planned, seed))
-        if monotonic() - yielded > _COMMIT_SECONDS:
+    with runs_watched(spec.method, spec.name):
+        for seed in batch.seeds:
+            if benchmark.live:
+                yield _compute_live(batch.planned, seed, journals, is_stored)
+                continue
+            done.append(trajectory_of(batch.planned, seed))
+            if monotonic() - yielded > _COMMIT_SECONDS:
+                yield Computed(done, [])
+                done, yielded = [], monotonic()
+        if done:
             yield Computed(done, [])
-            done, yielded = [], monotonic()
-    if done:
-        yield Computed(done, [])
 
 
 def trajectory_of(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Trajectory:

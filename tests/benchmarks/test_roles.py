@@ -342,3 +342,49 @@ def test_a_power_is_no_epoch(name: str, guessed: Guessed) -> None:
     text = guessed(pd.DataFrame({"lr": [1, 2, 3, 4], name: [0.1, 0.2, 0.3, 0.4]}))
     assert "epoch" not in text
     assert 'direction = "?"' in text
+
+
+def searched(**columns: Sequence[Any]) -> pd.DataFrame:
+    """Twelve random draws: columns of two or more values, each repeated in turn, and a score behind them."""
+    frame = pd.DataFrame({name: [values[i % len(values)] for i in range(12)] for name, values in columns.items()})
+    return frame.assign(rate=[0.013 * 1.3**i for i in range(12)], val_acc=[0.5 + i / 100 for i in range(12)])
+
+
+@pytest.mark.parametrize("name", ["model_id", "pretrained_path"])
+def test_a_text_of_few_values_that_its_name_leaves_out_may_be_chosen(name: str, guessed: Guessed) -> None:
+    """Random draws repeat no row, so that nothing else would say what is missing."""
+    drawn = searched(**{name: ["bert", "roberta", "deberta"]})
+    asked = f"# ? {name}: names a row or a configuration; or is it a hyper-parameter?"
+    assert asked in guessed(drawn)
+    assert asked in guessed(drawn[["val_acc", "rate", name]])
+    assert asked not in guessed(drawn.assign(**{name: [f"run {i}" for i in range(12)]}))
+
+
+def test_a_measurement_among_hyperparameters_may_be_one(guessed: Guessed) -> None:
+    drawn = searched(lr=[0.1, 0.2], units=[8, 16, 32]).assign(**{"loss.s": [16.5 + i for i in range(12)], "time": 3.5})
+    drawn["time"] += drawn["rate"]
+    text = guessed(drawn[["lr", "loss.s", "time", "units", "val_acc"]])
+    assert "# ? measured on which split? Or is it a hyper-parameter?" in text
+    assert text.count("# ? it stands among hyper-parameters: or is it one?") == 1  # the time
+    assert "it stands among" not in guessed(drawn[["lr", "units", "val_acc", "time"]])
+
+
+@pytest.mark.parametrize(("name", "is_asked"), [("Top1", True), ("top5_val", True), ("top1_acc", False)])
+def test_a_bare_top_1_may_be_an_error(name: str, is_asked: bool, guessed: Guessed) -> None:
+    text = guessed(searched().rename(columns={"val_acc": name}))
+    assert ("or is it an error, as tables of networks have?" in text) is is_asked
+
+
+def test_a_score_before_all_others_may_be_chosen_and_the_last_column_the_result(guessed: Guessed) -> None:
+    drawn = searched().assign(perplexity=[5.5 + i for i in range(12)], trust=[0.9 + i / 999 for i in range(12)])
+    text = guessed(drawn[["perplexity", "rate", "trust"]])
+    assert "# ? the first metric is the objective: or should trust be it?" in text
+    known = drawn.rename(columns={"rate": "lr"})
+    assert "or should" not in guessed(known[["val_acc", "trust", "lr"]])
+
+
+def test_the_clipping_of_lightning_is_no_score(guessed: Guessed) -> None:
+    drawn = searched(gradient_clip_val=[0.5, 1.0, 2.0], limit_val_batches=[0.5, 1.0])
+    text = guessed(drawn.rename(columns={"val_acc": "test_f1"}))
+    assert measured(text) == ["test_f1"]
+    assert chosen(text) == ["gradient_clip_val", "limit_val_batches", "rate"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import ClassVar, cast
 
 import pytest
 
@@ -18,7 +18,7 @@ from nasbench.cli.engine.batches import _compute_live, compute, cut
 from nasbench.cli.engine.executors import Batch, Lost, Work
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.cli.engine.session import _forget_failed
-from nasbench.methods import METHODS, MethodSpec
+from nasbench.methods import METHODS, Method, MethodSpec, Observation
 from nasbench.results import Store
 from nasbench.results.reading import load, select
 from nasbench.results.store.journal import Journal, Record
@@ -74,6 +74,40 @@ def test_making_a_method_ready_belongs_to_no_run(nasbench: Callable[..., Printed
     asked = ["run", "--method", "compiled", "--bench", "hpobench-car", "--seeds", 2, "--evals", 1, "--store", tmp_path]
     assert nasbench(*asked).code == 0
     assert called == ["ready", "ask", "ask"]
+
+
+class Leaky(Careful):
+    """Keeps in its class what each of its searches should find by itself."""
+
+    seen: ClassVar[dict[Configuration, float]] = {}
+    best: ClassVar[Configuration | None] = None
+
+
+class Gathering(Leaky):
+    """Adds to what its base holds."""
+
+    def tell(self, observation: Observation) -> None:
+        self.seen[observation.configuration] = observation.objective
+
+
+class Binding(Leaky):
+    """Binds a name of its class anew."""
+
+    def tell(self, observation: Observation) -> None:
+        Leaky.best = observation.configuration
+
+
+@pytest.mark.parametrize(("method", "name"), [(Gathering, "seen"), (Binding, "best"), (Careful, "")])
+def test_runs_that_leave_something_behind_are_told_of_once(
+    method: type[Method], name: str, nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend
+) -> None:
+    lend(METHODS, "mine", method)
+    asked = ["run", "--method", "mine", "--bench", "hpobench-car", "--seeds", 30, "--evals", 3, "--store", tmp_path]
+    done = nasbench(*asked)
+    assert done.code == 0
+    told = f"mine: its runs leave something behind that later ones can see, in `{name} of {__name__}.Leaky`: "
+    assert done.err.count(told) == bool(name)
+    assert ("leave something behind" in done.err) is bool(name)
 
 
 def test_few_missing_runs_are_cut_so_that_every_job_has_some() -> None:

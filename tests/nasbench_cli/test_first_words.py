@@ -47,9 +47,7 @@ def test_a_plan_warns_of_searches_that_leave_nothing_of_a_budget(
     nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
     classes = 'constraints = ["parameters@S", "parameters@M"]\n'
-    (tmp_path / "s.toml").write_text(
-        f'methods = ["milenas"]\nbenchmarks = ["digits"]\nbudget_seconds = 0.5\n{classes}'
-    )
+    (tmp_path / "s.toml").write_text(f'methods = ["milenas"]\nbenchmarks = ["digits"]\nbudget_seconds = 0.5\n{classes}')
     planned = nasbench("plan", tmp_path / "s.toml", "--store", tmp_path / "store", "--force")
     assert planned.code == 0
     assert planned.err.count("nothing will be left of 0.5 s") == 1  # once for both constraints
