@@ -30,6 +30,8 @@ MOST_CELLS = 1 << 25
 """Largest number of values that are read: NAS-Bench-101 with three repetitions has 15 million."""
 LONGEST_NAME = 1_000
 """Largest number of letters of a column's name."""
+MOST_LETTERS = 400_000
+"""Largest number of letters of the names of all columns, whose words are looked at one by one."""
 MOST_COLUMNS = 10_000
 """Largest number of columns of a user's table: the header alone of a million takes gigabytes."""
 _TABLES = 512  # batches that are put together at once
@@ -129,6 +131,8 @@ def column_names(data: Path) -> list[str]:
         raise _unreadable(data, error) from None
     if long := next((name for name in names if len(name) > LONGEST_NAME), ""):
         raise UsageError(f"{data} has a column whose name is longer than {LONGEST_NAME:,} letters: {long[:60]!r}…")
+    if sum(map(len, names)) > MOST_LETTERS:
+        raise UsageError(f"{data} has more than {MOST_LETTERS:,} letters in the names of its columns: leave some out")
     return names
 
 

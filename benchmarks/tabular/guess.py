@@ -23,6 +23,7 @@ from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words, words_of
 from nasbench.benchmarks.tabular.exports import Export, export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of
+from nasbench.benchmarks.tabular.meaning import split_of
 from nasbench.benchmarks.tabular.specification import PLACE
 
 _MOST_REASONS = 30  # columns that a refusal names
@@ -116,7 +117,7 @@ def _in_words(roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -
     others = [(_names([n for n in names if n != objective.name]), sense) for sense, names in better.items()]
     return {
         "hyper-parameters": "six operations of a cell" if roles.cell else _names([c.name for c in roles.choices]),
-        "objective": f"{plain(objective.name)}, {_with_ends(objective, better_of(metrics[objective.name]))}",
+        "objective": f"{plain(objective.name)}, {_with_ends(objective, metrics[objective.name])}",
         "other metrics": "; ".join(f"{names}, {sense}" for names, sense in others if names) or "none",
         **{what: plain(c.name) for what, c in (("repetition", roles.repetition), ("epoch", roles.epoch)) if c},
         "cost in seconds": _names([column.name for column in roles.times[:1]]) or "none",
@@ -124,9 +125,10 @@ def _in_words(roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -
     }
 
 
-def _with_ends(objective: Column, better: str) -> str:
-    """What is better, with the best and the worst value, by which a wrong direction is seen."""
-    known = objective.numbers[np.isfinite(objective.numbers)]
+def _with_ends(objective: Column, lines: list[Line]) -> str:
+    """What its lines say is better, with the best and the worst value, by which a wrong direction is seen."""
+    better, marks = better_of(lines), [value for key, value, _ in lines if key == "missing_value"]
+    known = objective.numbers[np.isfinite(objective.numbers) & ~np.isin(objective.numbers, marks)]
     if better.endswith("?") or not len(known):
         return better
     low, high = number(known.min()), number(known.max())
@@ -224,7 +226,7 @@ def _top(
 def _strange_in_times(column: Column, roles: Roles) -> str:
     """Why a time may not be that of an evaluation; empty if nothing says so."""
     if column.has_few:
-        return f"{column.distinct} values"
+        return f"a hyper-parameter of {column.distinct} values"
     is_bare = all(map(_BARE.fullmatch, (part for _, *parts in words_of(column.name) for part in parts)))
     is_explained = roles.repetition or roles.epoch or any(map(_rises, roles.choices))
     if is_bare and _rises(column) and not is_explained:
@@ -265,7 +267,7 @@ def _seen(column: Column, values: list[Any]) -> str:
         return f"? numbers, but for {plain(', '.join(texts))}: an empty field says that a measurement is missing"
     if texts and all(map(WRITTEN.fullmatch, map(str, values))):
         return f"? {remark}; numbers written as text? [extract], or a file with plain numbers, gives them their order"
-    doubt = column.doubt or _alike(texts)
+    doubt = column.doubt or _alike(texts) or _of_splits(texts)
     if not doubt and not column.is_number and 1 < len(values) == len(column.values):
         doubt = "a text of its own in every row: does it name the rows?"
     if not doubt and len(values) > FEW and not column.is_number:
@@ -285,6 +287,13 @@ def _alike(texts: list[str]) -> str:
         groups.setdefault("".join(text.split()).casefold(), []).append(text)
     two = next((group for group in groups.values() if len(group) > 1), None)
     return f"are {two[0]!r} and {two[1]!r} one?" if two else ""
+
+
+def _of_splits(texts: list[str]) -> str:
+    """A question about texts that are names of splits of the data; empty if they are not."""
+    if len(texts) > 1 and all(map(split_of, texts)):
+        return "splits of the data? Then keep the rows of one: the others are scores of the same trainings"
+    return ""
 
 
 def _are_counted(values: list[Any]) -> bool:

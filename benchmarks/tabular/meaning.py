@@ -29,7 +29,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
         "|algorithm|features?|splits?|bins|arch(itecture)?|model|backbone|init|norm(alization)?"
     ),
     "identity": re.compile("index|id|hash|uuid|unnamed|timestamp|datetime|date|code|pid|hostname|logdir|path|url|uri"),
-    "spread": re.compile("std|stderr|stdev|stdv|stddev|sd|sem|variance"),
+    "spread": re.compile("std|stderr|stdev|stdv|stddev|sd|sem|variance|dispersion"),
     "rank": re.compile("rank|ranking"),
     "size": re.compile("n?params|nparam|parameters|flops|macs|madds"),
     "seconds": re.compile(f"{_TIMES.pattern}|cost"),
@@ -64,7 +64,7 @@ _BESIDE = re.compile(
     r"|step|samples?|length|probs|focal|lora|ccp|smooth(?:ing)?|adam[wx]?|sgd|rmsprop|nesterov|x|y|z|[a-z]?\d+|\d+[a-z]?"
 )
 """Words that stand beside those of `_WORDS` and `_KNOBS` in names of what is chosen: of `base_learning_rate`."""
-_OBSERVED = re.compile(r"(?:\w*_)?(?:clip_?fraction|norm|activation)")
+_OBSERVED = re.compile(r"(?:\w*_)?(?:clip_?fraction|norm|activation)|l[12]|eps(?:ilon)?")
 _UNITS = re.compile(
     "[kmg]i?b|bytes|ms|s|secs?|seconds?|minutes|hours?|h|[kmgt]?(?:flops?|macs?|params?)|joules?|watts?"
 )
@@ -104,11 +104,10 @@ _OTHER_UNITS = re.compile(
     r"\w*hours?|hrs?|h|\w*minutes?|mins?|m|ms|msecs?|milli\w*|us|usecs?|micro\w*|ns|nano\w*|days?|d|weeks?|k"
 )
 _MONEY = re.compile(r"[$€£¥]|(?:^|[\W_])(?:usd|eur|gbp|dollars?|euros?|cents?)(?:$|[\W_])", re.IGNORECASE)
-_MEASURE_AND_BAR = re.compile(
-    r"(.+?)(?:[\W_]+(?:err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm))+\W*",
-    re.IGNORECASE,
+_BAR = re.compile(
+    r"err|error|errorbar|se|sd|ci|ci\d+|\d+ci|lo|low|lower|hi|high|upper|bound|margin|uncertainty|pm", re.IGNORECASE
 )
-"""A name, and words for the bar around what it names: `accuracy_err`, `auc_ci_low`."""
+"""Words for the bar around what stands before them: `accuracy_err`, `auc_ci_low`."""
 
 
 def meaning_of(name: str) -> Meaning | None:
@@ -189,8 +188,13 @@ def may_be_other_than_seconds(name: str) -> bool:
 
 def is_spread_of_another(name: str, header: Container[str]) -> bool:
     """Whether a column is the bar around the score in another one, as `accuracy_err` is beside `accuracy`."""
-    parts = _MEASURE_AND_BAR.fullmatch(name)
-    return parts is not None and parts[1] in header and meaning_of(parts[1]) == "score"
+    parts = re.split(r"([\W_]+)", name)  # words, and what stands between them
+    parts = parts if parts[-1] else parts[:-2]
+    while len(parts) > 2 and _BAR.fullmatch(parts[-1]):
+        parts = parts[:-2]
+        if (other := "".join(parts)) in header and meaning_of(other) == "score":
+            return True
+    return False
 
 
 def _by_words(name: str) -> Meaning | None:

@@ -7,6 +7,7 @@ import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import pytest
 from nasbench.base.errors import UsageError
 from nasbench.benchmarks.regression import data
 from nasbench.benchmarks.regression.data import read
-from nasbench.benchmarks.tabular import frames
+from nasbench.benchmarks.tabular import frames, meaning
 from nasbench.benchmarks.tabular.extract import groups_of
 from nasbench.benchmarks.tabular.frames import column_names, read_columns
 from nasbench.benchmarks.tabular.guess import guess
@@ -73,6 +74,21 @@ def test_a_name_is_no_book(tmp_path: Path) -> None:
     for name in ("t.csv", "t.parquet"):
         with pytest.raises(UsageError, match="a column whose name is longer than 1,000 letters: 'x"):
             guess(tmp_path / name)
+
+
+def test_the_names_of_all_columns_are_no_book(tmp_path: Path) -> None:
+    names = [f"{'loss' + ' ' * 980}{number:04d}" for number in range(405)]
+    (tmp_path / "t.csv").write_text(",".join(["lr", *names]) + "\n")
+    with pytest.raises(UsageError, match="more than 400,000 letters in the names of its columns: leave some out"):
+        guess(tmp_path / "t.csv")
+
+
+def test_the_end_of_a_name_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern that tries each of many spaces as a beginning took 0.2 s for a name."""
+    seen: list[str] = []
+    monkeypatch.setattr(meaning, "_BAR", SimpleNamespace(fullmatch=seen.append))
+    assert not meaning.is_spread_of_another(f"loss{' ' * 980}q1", ())
+    assert seen == ["q1"]
 
 
 def test_values_are_counted_in_both_kinds_of_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -388,3 +388,24 @@ def test_the_clipping_of_lightning_is_no_score(guessed: Guessed) -> None:
     text = guessed(drawn.rename(columns={"val_acc": "test_f1"}))
     assert measured(text) == ["test_f1"]
     assert chosen(text) == ["gradient_clip_val", "limit_val_batches", "rate"]
+
+
+def test_an_l1_that_differs_in_every_row_may_be_an_error(guessed: Guessed) -> None:
+    drawn = searched(lr=[0.1, 0.2]).assign(l1=[0.01 + i / 999 for i in range(12)], epsilon=[1.5 + i for i in range(12)])
+    assert {"l1", "epsilon"} <= set(doubted(guessed(drawn)))
+    assert "l1" not in doubted(guessed(searched(l1=[0.1, 0.2])))
+
+
+def test_texts_that_name_splits_are_asked_about(guessed: Guessed) -> None:
+    asked = "splits of the data? Then keep the rows of one: the others are scores of the same trainings"
+    assert f"# ? 2 values: train, val; {asked}" in guessed(searched(mode=["train", "val"]))
+    assert "splits of the data" not in guessed(searched(mode=["train", "min"]))
+
+
+def test_a_mark_of_failure_is_not_the_best_value(guessed: Guessed, tmp_path: Path) -> None:
+    drawn = searched().rename(columns={"val_acc": "val_rmse"})
+    drawn.loc[3, "val_rmse"] = -1
+    guessed(drawn)
+    assert guess(tmp_path / "t.csv").roles["objective"] == (
+        "val_rmse, less is better: 0.5 is the best value, 0.61 the worst"
+    )
