@@ -138,7 +138,7 @@ def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
         return replace(column, doubt="a word of its name is that of a score: is it one?") if is_doubtful else column
     if names_a_measure(name):
         return replace(column, meaning=None, doubt="its name says a hyper-parameter and a measurement: which is it?")
-    if column.has_fractions and not is_surely_chosen(name):
+    if not is_surely_chosen(name):
         return replace(column, doubt="most rows have a value of their own: or is it a measurement?")
     return column
 

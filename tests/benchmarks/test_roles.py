@@ -409,3 +409,10 @@ def test_a_mark_of_failure_is_not_the_best_value(guessed: Guessed, tmp_path: Pat
     assert guess(tmp_path / "t.csv").roles["objective"] == (
         "val_rmse, less is better: 0.5 is the best value, 0.61 the worst"
     )
+
+
+def test_whole_numbers_of_their_own_under_a_name_with_an_unknown_word_may_be_measured(guessed: Guessed) -> None:
+    counted = searched(lr=[0.1, 0.2]).assign(features_used=[40 + 7 * i for i in range(12)])
+    assert set(doubted(guessed(counted[["lr", "features_used", "val_acc"]]))) == {"features_used"}
+    for name in ("n_estimators", "num_layers", "max_depth"):
+        assert doubted(guessed(counted.rename(columns={"features_used": name})[["lr", name, "val_acc"]])) == {}
