@@ -57,7 +57,8 @@ _SURELY = re.compile(
 )
 """Last words that say what is chosen, whatever stands before them."""
 _BESIDE = re.compile(
-    r"n|num|number|of|initial|base|start|end|final|max|maximum|min|minimum|log\d*|rate|ratio|prob(?:ability)?|p|pct|percent|noise|label|loss"
+    r"n|num|number|of|initial|base|start|end|final|max|maximum|min|minimum|log\d*|rate|ratio|prob(?:ability)?|p|pct|percent"
+    r"|noise|label|loss"
     r"|mixup|cutmix|cutout|erasing|drop|path|attention|attn|fc|conv|dense|input|output|feature|node|tree|leaf|child|pos|neg"
     r"|gain|range|entropy|ent|value|vf|policy|actor|critic|discount|gae|target|exploration|temp|kl|contrast|brightness"
     r"|rotation|shift|crop|flip|jitter|bagging|col|row|reg|ridge|lasso|elastic|shrinkage|grad(?:ient)?|warm|restart|cycle"
