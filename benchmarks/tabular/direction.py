@@ -50,7 +50,7 @@ _QUALIFIERS = re.compile(
     "|sens|spec|coef|coefficient|classif|regr|rollout|learners"
 )
 """Words that leave the direction of a quantity as it is: `mean_test_root_mean_squared_error`."""
-_ELSEWHERE = re.compile("rewards?|gap|ce|fid|profits?|utility|hits?")
+_ELSEWHERE = re.compile("rewards?|returns?|fps|gap|ce|fid|profits?|utility|hits?")
 """Words that say more or less in most files, and something else in some: NNI writes any result as `reward`."""
 _TOP = re.compile(r"top\d+")
 _SCORES = re.compile("scores?")

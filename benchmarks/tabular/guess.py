@@ -37,6 +37,7 @@ _OF_A_PART = re.compile(
 _BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
 """Words of times that, alone, do not say what took them: it may be the search so far."""
 _MANY_ROWS = 10  # as many numbers in a random order hardly ever rise
+_NO_SCORES = {"seconds": "a time", "resource": "a resource (used, or gained?)", "size": "a size"}
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
@@ -188,8 +189,9 @@ def _top(
         yield "cost", metrics[times[0].name][0][1], line
     else:
         yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
-    if objective.meaning == "seconds":
-        yield "", None, f"? no column looks like a score, so the objective is a time: {_reasons(roles)}"
+    if objective.meaning in _NO_SCORES:
+        what = _NO_SCORES[objective.meaning]
+        yield "", None, f"? no column looks like a score, so the objective is {what}: {_reasons(roles)}"
     unknown = [c for c in roles.choices if c.meaning != "choice" and not c.doubt]
     if unknown:
         said = f"taken for {'hyper-parameters' if unknown[1:] else 'a hyper-parameter'}, though no known word says so"

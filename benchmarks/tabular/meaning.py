@@ -53,7 +53,7 @@ _COEFFICIENTS = re.compile("dice|jaccard|overlap|corr|correlation|pearson|spearm
 _NORMS = re.compile(r"(?:.*[\W_])?grad(?:ient)?s?_?norm", re.IGNORECASE)
 """Names of what a training is observed by, unless they say a limit: `grad_norm`, and not `max_grad_norm`."""
 _SURELY = re.compile(
-    r"lr(?:_?\w)?|dropout|momentum|decay|coef\w*|temperature|penalty|smooth(?:ing)?|tol|colsample\w*|subsample"
+    r"lr(?:_?\w)?|dropout|momentum|decay|temperature|penalty|smooth(?:ing)?|tol|colsample\w*|subsample"
 )
 """Last words that say what is chosen, whatever stands before them."""
 _BESIDE = re.compile(

@@ -14,7 +14,7 @@ from typing import Any
 from nasbench.base.errors import UsageError
 
 _LARGEST = 1 << 20  # bytes; the largest known file has 20,000
-_STRINGS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|-")
+_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*'|-")
 _LONG_KEY = re.compile(r"\b(?:\w++[ \t]*+\.[ \t]*+){50}")
 
 

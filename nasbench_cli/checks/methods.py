@@ -236,13 +236,21 @@ def _same_seed_same_proposals(trial: Trial) -> str | None:
     require_untouched(changes(state))
     kept = changed(shared, method)
     if not kept:
-        return None
+        return _said_of_another_seed(trial)
     shares = f"all searches share {kept[0]}"
     if trial.benchmark.live or trial.usual.seconds > _QUICK:
         return f"{shares}: {trial.count} evaluations do not show it"
     one, other = (_searched(trial, trial.method(), count=_LONG_SEARCH) for _ in range(2))
     _require_equal(trial, one, other, f"the same generator and the same tells ({shares})")
     return None
+
+
+def _said_of_another_seed(trial: Trial) -> str | None:
+    """A remark if another seed leads to the same search: runs that repeat each other are no sample."""
+    is_slow = trial.benchmark.live or trial.usual.seconds > _QUICK
+    if is_slow or _searched(trial, trial.method(seed=_SEED + 1)) != trial.usual.asked:
+        return None
+    return "and so for any other seed: does it draw from `rng`? Seeds would repeat one run"
 
 
 @_of_repeatable

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from nasbench.base.errors import UsageError
+from nasbench.base.foreign import errors_named
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.outside.readers import READERS, reader_of
 from nasbench.cli.outside.rows import Asked, Rows
@@ -100,7 +101,8 @@ def _read(source: Source, asked: Asked, reader: str) -> tuple[str, Rows]:
     if not source.exists():
         raise UsageError("there is no such file or folder")
     found = reader_of(source, reader)
-    return found.title, found.read(source, asked)
+    with errors_named(f"{source} cannot be read as {found.title}"):
+        return found.title, found.read(source, asked)
 
 
 def joined(every: Sequence[Rows]) -> Rows:

@@ -396,6 +396,26 @@ def test_an_l1_that_differs_in_every_row_may_be_an_error(guessed: Guessed) -> No
     assert "l1" not in doubted(guessed(searched(l1=[0.1, 0.2])))
 
 
+def test_energy_as_the_objective_may_be_gained(guessed: Guessed) -> None:
+    drawn = searched(lr=[0.1, 0.2]).drop(columns=["rate"])
+    asked = "no column looks like a score, so the objective is a resource (used, or gained?): "
+    assert asked in guessed(drawn.rename(columns={"val_acc": "energy_kwh"}))
+    assert asked not in guessed(drawn.assign(energy_kwh=drawn["val_acc"]))
+
+
+@pytest.mark.parametrize(("name", "word"), [("return_rate", "return"), ("FPs", "fps")])
+def test_a_word_that_says_something_else_elsewhere_is_doubted(name: str, word: str, guessed: Guessed) -> None:
+    text = guessed(searched(lr=[0.1, 0.2]).rename(columns={"val_acc": name}))
+    assert f"more is better, by its name: 1 - value is minimised; or does {word} change that?" in text
+
+
+def test_a_coefficient_that_differs_in_every_row_may_be_measured(guessed: Guessed) -> None:
+    drawn = searched(lr=[0.1, 0.2]).assign(determination_coefficient=[0.5 + i / 99 for i in range(12)])
+    drawn = drawn[["lr", "determination_coefficient", "val_acc"]]
+    assert set(doubted(guessed(drawn))) == {"determination_coefficient"}
+    assert doubted(guessed(drawn.rename(columns={"determination_coefficient": "entropy_coef"}))) == {}
+
+
 def test_texts_that_name_splits_are_asked_about(guessed: Guessed) -> None:
     asked = "splits of the data? Then keep the rows of one: the others are scores of the same trainings"
     assert f"# ? 2 values: train, val; {asked}" in guessed(searched(mode=["train", "val"]))

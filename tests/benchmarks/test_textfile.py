@@ -52,6 +52,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         "[" + " . ".join(["a-b"] * 50_000) + "]",
         "\n".join(f"[{'.'.join(['a'] * 900)}.b{i}]" for i in range(500)),
         '"a b".' * 50_000 + "c = 1",
+        r'"\"".' * 17_000 + "c = 1",
         "a = " + "[" * 100_000,
         "a = " + "{a = " * 900 + "1" + "}" * 900,
     ],

@@ -288,6 +288,20 @@ def test_a_method_that_keeps_them_passes_every_check(lend: Lend) -> None:
             check.function(Trial(MethodSpec("careful"), Known()))
 
 
+class Fixed(Careful):
+    """Draws from a generator of its own."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, np.random.default_rng(42))
+
+
+@pytest.mark.parametrize(("method", "is_told"), [(Fixed, True), (Careful, False)])
+def test_a_method_that_makes_nothing_of_its_seed_is_told(method: type[Careful], is_told: bool, lend: Lend) -> None:
+    lend(METHODS, "mine", method)
+    said = by_promise(METHOD_CHECKS, "same seed").function(Trial(MethodSpec("mine"), Known()))
+    assert ("and so for any other seed" in (said or "")) is is_told
+
+
 class Lazy(Careful):
     """Proposes its first configuration for ever."""
 

@@ -159,6 +159,10 @@ def test_damaged_files_of_optuna_are_one_sentence(nasbench: Nasbench, tmp_path: 
     assert "is damaged, or of another version of Optuna" in one_sentence(nasbench("import", "runs", cut, *store))
     cut.write_bytes(b'{"op_code":4,"worker_id":"x"}\n')
     assert "is damaged, or of another version of Optuna" in one_sentence(nasbench("import", "runs", cut, *store))
+    names = b'{"op_code":3,"worker_id":"x","study_id":0,"system_attr":{"study:metric_names":7}}\n'
+    cut.write_bytes(whole + names)
+    said = one_sentence(nasbench("import", "runs", cut, *store))
+    assert f"{cut} cannot be read as studies of Optuna: TypeError: 'int' object is not subscriptable (" in said
     base = optuna_file(tmp_path / "whole.db", ["a/b/1"])
     base.write_bytes(base.read_bytes()[: 5 * 4096])
     assert "damaged" in one_sentence(nasbench("import", "runs", base, "--reader", "optuna", *store))
