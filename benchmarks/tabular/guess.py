@@ -129,7 +129,8 @@ def _in_words(roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -
 def _with_ends(objective: Column, lines: list[Line]) -> str:
     """What its lines say is better, with the best and the worst value, by which a wrong direction is seen."""
     better, marks = better_of(lines), [value for key, value, _ in lines if key == "missing_value"]
-    known = objective.numbers[np.isfinite(objective.numbers) & ~np.isin(objective.numbers, marks)]
+    numbers = pd.Series(objective.numbers)
+    known = numbers[np.isfinite(numbers) & ~numbers.isin(marks)]
     if better.endswith("?") or not len(known):
         return better
     low, high = number(known.min()), number(known.max())
