@@ -24,6 +24,7 @@ _DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
 _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
 """Values of a column of outcomes for a training that ended as usual."""
 _FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
+_AMONG = "it stands among hyper-parameters: or is it one?"
 _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
 _OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
 """Words for what a person chooses, or a trained model came to have."""
@@ -86,7 +87,7 @@ def roles_of(columns: Sequence[Column], export: Export) -> Roles:
         rest = _without_others(roles, rest, export)
     places = {column.name: place for place, column in enumerate(columns)}
     _choose(roles, rest, places, export)
-    roles.choices = _asked(roles, export)
+    roles.choices, roles.metrics = _asked(roles, export), _asked_among(columns, roles, places, export)
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
     if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
@@ -123,12 +124,20 @@ def _doubt_of_measure(column: Column, columns: Sequence[Column], export: Export)
         return "its name says a split, and no score: or is it a hyper-parameter?"
     if _may_be_chosen(column, columns, export):
         return f"{column.distinct} values, before the score: or is it a hyper-parameter?"
-    place = [other.name for other in columns].index(column.name)
-    sides = (columns[:place], columns[place + 1 :])
-    is_among = all(any(other.meaning == "choice" for other in side) for side in sides)
-    if is_among and column.meaning != "score" and not export.is_prefixed:
-        return "it stands among hyper-parameters: or is it one?"
     return ""
+
+
+def _asked_among(columns: Sequence[Column], roles: Roles, places: dict[str, int], export: Export) -> list[Column]:
+    """The metrics, with a doubt about those between two hyper-parameters; of scores the split is asked for already."""
+    chosen = [places[column.name] for column in columns if column.meaning == "choice"]
+    if not chosen or export.is_prefixed:
+        return roles.metrics
+
+    def is_among(metric: Column) -> bool:
+        is_asked = metric.doubt or metric.meaning == "score" or export.knows(metric.name)
+        return not is_asked and chosen[0] < places[metric.name] < chosen[-1]
+
+    return [replace(metric, doubt=_AMONG) if is_among(metric) else metric for metric in roles.metrics]
 
 
 def _asked(roles: Roles, export: Export) -> list[Column]:

@@ -8,7 +8,7 @@ import pickle
 import random
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,8 +61,8 @@ def changed(before: dict[str, str], item: type) -> list[str]:
 
 
 def _content(value: Any) -> str:
-    """A text that changes with what a value holds; with its length alone if it cannot be pickled."""
+    """A text that changes with what a value holds; with its length alone, if it has one, if it cannot be pickled."""
     try:
         return hashlib.sha256(pickle.dumps(value)).hexdigest()
     except Exception:
-        return str(len(value))
+        return str(len(value)) if isinstance(value, Sized) else ""

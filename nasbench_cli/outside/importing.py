@@ -101,7 +101,7 @@ def _read(source: Source, asked: Asked, reader: str) -> tuple[str, Rows]:
     if not source.exists():
         raise UsageError("there is no such file or folder")
     found = reader_of(source, reader)
-    with errors_named(f"{source} cannot be read as {found.title}"):
+    with errors_named(f"{source} cannot be read as {found.title}", OSError):
         return found.title, found.read(source, asked)
 
 

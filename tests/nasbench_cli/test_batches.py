@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,12 @@ class Gathering(Leaky):
         self.seen[observation.configuration] = observation.objective
 
 
+class Unpredictable(Careful):
+    """Has a generator without a state, which cannot be pickled."""
+
+    chance: ClassVar[random.Random] = random.SystemRandom()
+
+
 class Binding(Leaky):
     """Binds a name of its class anew."""
 
@@ -97,7 +104,9 @@ class Binding(Leaky):
         Leaky.best = observation.configuration
 
 
-@pytest.mark.parametrize(("method", "name"), [(Gathering, "seen"), (Binding, "best"), (Careful, "")])
+@pytest.mark.parametrize(
+    ("method", "name"), [(Gathering, "seen"), (Binding, "best"), (Unpredictable, ""), (Careful, "")]
+)
 def test_runs_that_leave_something_behind_are_told_of_once(
     method: type[Method], name: str, nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend
 ) -> None:
