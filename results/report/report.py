@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
+_MOST_METHODS = 200
+"""Their 19,900 pairs take half a minute, and 7 MB of the page."""
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # checkpoints as shares of a budget in seconds
 
 
@@ -180,6 +182,11 @@ def _subject(
     score = _score(chosen, request, display)
     check_versions([f.setup for _, f in every], score is OBSERVED)
     curves, warnings = load(chosen, score), []
+    if len(curves.methods) > _MOST_METHODS:
+        raise StoreError(
+            f"{len(curves.methods)} methods are more than the {_MOST_METHODS} of a report, which compares each with "
+            "each other: choose some with --method or --without"
+        )
     if request.metric:
         warnings.append(f"compared by {request.metric} of the incumbents, which the objective chose")
     if cut is not None:

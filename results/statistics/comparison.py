@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,9 +34,6 @@ class Comparison:
     """The method that is compared with each other method in tables without room for all pairs."""
     checkpoints: tuple[float, ...]
     """Points of comparison, ascending, in the unit of the curves; the last is the end of the budget."""
-
-    _known_identity: NDArray[np.int64] | None = dataclasses.field(default=None, repr=False)
-    """`_identity`, if it is known: it does not depend on the score."""
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -84,7 +80,12 @@ class Comparison:
     def led(self) -> Comparison:
         """The same comparison with the first method by expected rank as its baseline; itself where none has a rank."""
         ranks = self.overall.ranks
-        return dataclasses.replace(self, baseline=ranks[0].method, _known_identity=self._identity) if ranks else self
+        return self._lent(replace(self, baseline=ranks[0].method), "field", "_identity") if ranks else self
+
+    def _lent(self, other: Comparison, *properties: str) -> Comparison:
+        """Another comparison, with cached properties of this one that are the same there."""
+        vars(other).update({name: getattr(self, name) for name in properties})
+        return other
 
     @cached_property
     def overall(self) -> Verdicts:
@@ -207,7 +208,7 @@ class Comparison:
         return {
             name: self
             if name == self.score.name
-            else Comparison(self.curves.scored(score), self.baseline, self.checkpoints, self._identity)
+            else self._lent(replace(self, curves=self.curves.scored(score)), "_identity")
             for name, score in (scores | {self.score.name: self.score}).items()
             if name in self.curves.by_score
         }
@@ -232,8 +233,6 @@ class Comparison:
 
         Runs without a feasible evaluation are never identical.
         """
-        if self._known_identity is not None:
-            return self._known_identity
         curves = self.curves
         seen = zip(*curves.by_score.values(), curves.feasible, curves.runs["evaluations"], strict=True)
         prints = np.array([hash(tuple(column[:n].tobytes() for column in columns)) for *columns, n in seen])

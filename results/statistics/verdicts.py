@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ _FLOOR = 0.5
 _ALONE = 0.25
 """Added to the sum of squares of a setting that decides alone: its variance is often underestimated, and no other's
 makes up for it."""
+_COMPARED: WeakKeyDictionary[Field, dict[bytes, dict[tuple[int, int], Pair]]] = WeakKeyDictionary()
+"""The comparisons of all pairs that have been made, by their settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,14 +187,23 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
     Args:
         preferred: a method that represents its class of identical methods.
     """
-    methods = runs.places.shape[1]
     identity = runs.identity[settings]
     kinds = _kinds(identity, preferred)
-    pairs = {(a, b): pair for a, b in combinations(range(methods), 2) if (pair := compare(runs, settings, a, b))}
+    pairs = _compared(runs, settings)
     present = (runs.places[settings] >= 0).any(axis=2)
     complete = settings[np.all(present, axis=1)]
     ranks, seeds, unit = ranked(runs, complete, [kind[0] for kind in kinds])
     return Verdicts(settings, complete, seeds, kinds, _moderated(pairs, kinds), ranks, unit)
+
+
+def _compared(runs: Field, settings: NDArray[np.intp]) -> dict[tuple[int, int], Pair]:
+    """The comparisons of all pairs, made once: the only space of a report has the settings of the whole."""
+    known = _COMPARED.setdefault(runs, {})
+    scope = settings.tobytes()
+    if scope not in known:
+        every = combinations(range(runs.places.shape[1]), 2)
+        known[scope] = {(a, b): pair for a, b in every if (pair := compare(runs, settings, a, b))}
+    return known[scope]
 
 
 def _moderated(pairs: dict[tuple[int, int], Pair], kinds: tuple[tuple[int, ...], ...]) -> dict[tuple[int, int], Pair]:

@@ -3,8 +3,8 @@ spaces."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -59,25 +59,60 @@ def signed_rank(differences: Array, alternative: Alternative = "two-sided") -> S
     Args:
         alternative: "greater" tests whether the differences tend to be positive.
     """
-    kept = differences[differences != 0]
-    if not len(kept):
-        return SignedRank(0, 0.0, 0.0, 1.0 if len(differences) else np.nan, 1.0 if len(differences) else np.nan, True)
-    ranks = stats.rankdata(np.abs(kept))
-    are_tied = len(np.unique(ranks)) < len(ranks)
-    is_exact = len(kept) <= (_MOST_EXACT_WITH_TIES if are_tied else _MOST_EXACT)
-    p = float(stats.wilcoxon(kept, alternative=alternative).pvalue)
-    if are_tied:
-        floor = float(stats.wilcoxon(np.abs(kept), alternative=alternative).pvalue)
-    else:
-        floor = _floor(len(kept), alternative)
-    plus = float(ranks[kept > 0].sum())
-    return SignedRank(len(kept), plus, float(ranks.sum()) - plus, p, floor, is_exact)
+    return signed_ranks(differences[None], alternative)[0]
 
 
-@lru_cache(maxsize=1000)
-def _floor(pairs: int, alternative: Alternative) -> float:
-    """p if all differences have the same sign, without ties."""
-    return float(stats.wilcoxon(np.arange(1.0, pairs + 1), alternative=alternative).pvalue)
+def signed_ranks(differences: Array, alternative: Alternative = "two-sided") -> list[SignedRank]:
+    """`signed_rank` of each row of shape (tests, differences): one call of scipy costs as much as hundreds of tests."""
+    if not differences.shape[1]:
+        return [SignedRank(0, 0.0, 0.0, np.nan, np.nan, True)] * len(differences)
+    counts = np.count_nonzero(differences, axis=1)
+    found = [SignedRank(0, 0.0, 0.0, 1.0, 1.0, True)] * len(differences)
+    for count in np.unique(counts[counts > 0]).tolist():
+        rows = np.flatnonzero(counts == count)
+        kept = differences[rows]
+        for row, test in zip(
+            rows.tolist(), _equally_many(kept[kept != 0].reshape(-1, count), alternative), strict=True
+        ):
+            found[row] = test
+    return found
+
+
+def _equally_many(differences: Array, alternative: Alternative) -> Iterator[SignedRank]:
+    """The test of each row, none of which has a zero."""
+    pairs = differences.shape[1]
+    ranks = stats.rankdata(np.abs(differences), axis=1)
+    are_tied = (np.diff(np.sort(ranks, axis=1), axis=1) == 0).any(axis=1)
+    p, floors = np.empty((2, len(ranks)))
+    for tied in set(are_tied.tolist()):
+        rows = are_tied == tied
+        p_values = _exact_with_ties if tied and pairs <= _MOST_EXACT_WITH_TIES else _of_scipy
+        p[rows] = p_values(np.sign(differences[rows]) * ranks[rows], alternative)
+        floors[rows] = p_values(ranks[rows], alternative)
+    plus = np.where(differences > 0, ranks, 0.0).sum(axis=1)
+    is_exact = pairs <= np.where(are_tied, _MOST_EXACT_WITH_TIES, _MOST_EXACT)
+    columns = (plus, ranks.sum(axis=1) - plus, p, floors, is_exact)
+    for outcome in zip(*(column.tolist() for column in columns), strict=True):
+        yield SignedRank(pairs, *outcome)
+
+
+def _of_scipy(signed: Array, alternative: Alternative) -> Array:
+    """p of each row of signed ranks, all of which have ties or none."""
+    return np.asarray(stats.wilcoxon(signed, alternative=alternative, axis=1).pvalue)
+
+
+def _exact_with_ties(signed: Array, alternative: Alternative) -> Array:
+    """p of each row of signed ranks, counted over all assignments of signs; scipy tries each, for half a second."""
+    p = np.empty(len(signed))
+    for row, ranks in enumerate(np.round(2 * signed).astype(np.int64)):  # with ties a rank may be a half
+        ways = np.zeros(np.abs(ranks).sum() + 1)  # by twice the sum of the positive ranks
+        ways[0] = 1.0
+        for rank in np.abs(ranks):
+            ways[rank:] += ways[:-rank].copy()
+        plus = ranks[ranks > 0].sum()
+        above, below = ways[plus:].sum() / ways.sum(), ways[: plus + 1].sum() / ways.sum()
+        p[row] = above if alternative == "greater" else min(1.0, 2 * above, 2 * below)
+    return p
 
 
 def relative_differences(values: Array, baseline: Array) -> Array:
@@ -155,9 +190,9 @@ def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
     difference = float(stats.studentized_range.ppf(1 - LEVEL, methods, np.inf)) / np.sqrt(2) * error
     tested = methods >= 3 and count >= 2 and bool((ranks != ranks[:, :1]).any())
     chi_square, p = stats.friedmanchisquare(*ranks.T) if tested else (np.nan, np.nan)
-    pairs = {}
-    for a, b in combinations(range(methods), 2):
-        pairs[a, b] = signed_rank(joined_differences(unit, values[:, b], values[:, a], tasks))
+    keys = list(combinations(range(methods), 2))
+    tests = signed_ranks(np.array([joined_differences(unit, values[:, b], values[:, a], tasks) for a, b in keys]))
+    pairs = dict(zip(keys, tests, strict=True))
     corrected = np.ones((methods, methods))
     for (a, b), p_value in zip(pairs, holm(np.array([pair.p for pair in pairs.values()])), strict=True):
         corrected[a, b] = corrected[b, a] = p_value

@@ -15,6 +15,7 @@ from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.report.warnings import warnings_of
+from nasbench.results.selection import Selection
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.archive import Archive
 from nasbench.results.subject import Subject
@@ -297,6 +298,14 @@ def test_json_has_the_facts_of_the_tables_and_null_where_nothing_is_known(filled
     assert facts["pairs"][0]["p_new"] is not None
     assert facts["scopes"] is None
     assert "What is compared is the" in facts["protocol"]
+
+
+def test_more_methods_than_can_be_compared_are_refused_unless_some_are_chosen(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_setup(f"m{i}"): [make_run(0, [1.0 + i])] for i in range(201)})
+    with pytest.raises(StoreError, match="201 methods are more than the 200 of a report"):
+        report.write([store], Request(tmp_path / "out"))
+    chosen = report.write([store], Request(tmp_path / "out", selection=Selection(methods=("m1", "m2"))))
+    assert chosen.tables["settings"] is not None
 
 
 def test_a_baseline_that_was_left_out_is_refused_with_the_reason(filled: Fill, tmp_path: Path) -> None:

@@ -12,13 +12,14 @@ import pytest
 from scipy import stats
 
 from nasbench.results import Store
+from nasbench.results.statistics import verdicts
 from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison, _common
 from nasbench.results.statistics.estimates import holm
 from nasbench.results.statistics.improvement import MISSING, linear_parts, places
 from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
-from nasbench.results.statistics.verdicts import Pair, corrected, judge, smallest_p
+from nasbench.results.statistics.verdicts import Pair, compare, corrected, judge, smallest_p
 from tests.results.conftest import SETTING, load_all, make_run, make_setup
 from tests.results.drawn_runs import Fill, Values, compared, drawn, one_family_of_four, setups
 
@@ -270,6 +271,20 @@ def test_equivalent_needs_every_space_and_equal_on_average_does_not() -> None:
     on_average = np.array([p.these.p_outside(0.45, 0.55) for p in overall.pairs.values()])
     found = [p.p_equivalent_on_average for p in overall.pairs.values()]
     assert found == pytest.approx(holm(on_average), abs=0)  # they are tiny
+
+
+def test_the_pairs_of_the_same_settings_are_compared_once(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a hundred methods that is most of a report's time: a scope may have the settings of the whole."""
+    compared_pairs = []
+
+    def counted(runs: Field, settings: np.ndarray, a: int, b: int) -> Pair | None:
+        compared_pairs.append((len(settings), a, b))
+        return compare(runs, settings, a, b)
+
+    monkeypatch.setattr(verdicts, "compare", counted)
+    comparison = compared(filled, drawn()).led()
+    assert comparison.by_scope["out of sample"].settings.tolist() == comparison.overall.settings.tolist()
+    assert compared_pairs == [(6, 0, 1), (6, 0, 2), (6, 1, 2)]
 
 
 def test_methods_that_found_nothing_feasible_are_not_the_same_for_that(filled: Fill) -> None:
