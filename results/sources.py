@@ -33,6 +33,8 @@ def changed(fragments: Iterable[Fragment], sources: Sources) -> list[str]:
     """A sentence about each source that has changed since runs were computed; nothing where none was recorded."""
     runs: dict[tuple[str, str], Counter[str]] = {}
     for f in fragments:
+        if not f.provenance.get("sources"):
+            continue  # made elsewhere, perhaps: what is unknown here is not looked for
         for now in sources(f.setup):
             if _differs(now, f.provenance):
                 name = f.setup.method.partition(":")[0] if now.of == "method" else f.setup.bench
