@@ -48,6 +48,8 @@ def check_size(data: Path) -> None:
     check_regular(data)
     if data.is_dir():
         raise UsageError(f"{data} is a folder: give a file")
+    if data.suffix not in {".parquet", *_COMPRESSED}:
+        _refuse_size(data, data.stat().st_size)
     if data.suffix == ".parquet":
         facts = pq.read_metadata(data)
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
@@ -68,11 +70,11 @@ def _refuse_columns(data: Path, columns: int) -> None:
 
 def _commas(data: Path) -> int:
     """The number of commas in the first line of a file, as far as it matters."""
-    found = 0
+    found = size = 0
     with suppress(pa.ArrowException, OSError), pa.input_stream(str(data), compression="detect") as stream:
-        while found <= MOST_COLUMNS and (part := stream.read(1 << 16)):
+        while found <= MOST_COLUMNS and size < 4 * MOST_LETTERS and (part := stream.read(1 << 16)):
             line, *more = LINE_END.split(part, maxsplit=1)
-            found += line.count(b",")
+            found, size = found + line.count(b","), size + len(part)
             if more:
                 break
     return found  # of a damaged file, too, which is said when its bytes are counted

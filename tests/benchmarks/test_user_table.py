@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from nasbench.benchmarks import UsageError, abilities, parse_constraints
-from nasbench.benchmarks.tabular import description, imported, open_table
+from nasbench.benchmarks.tabular import description, frames, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.user_table import read_table
 from tests import forked
@@ -330,13 +331,25 @@ def test_a_column_of_measurements_is_no_hyperparameter(write: Write) -> None:
         read_table(*write(CSV.split("\n", maxsplit=1)[0] + "\n" + rows, spec))
 
 
-def test_a_large_file_that_is_no_table_is_refused_at_once(tmp_path: Path, write: Write) -> None:
+def test_a_first_line_without_an_end_is_read_as_far_as_names_may_go(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.csv.gz"
+    endless.write_bytes(gzip.compress(b"," + bytes(2_000_000) + b","))
+    assert frames._commas(endless) == 1
+    with pytest.raises(UsageError, match="no end within 1 MiB"):
+        frames.column_names(endless)
+
+
+def test_a_large_file_that_is_no_table_is_refused_at_once(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, spec = write()
     path = tmp_path / "huge.csv"
     with path.open("wb") as file:
         file.truncate(2 << 30)  # sparse
-    with pytest.raises(UsageError, match="has more than 1 GiB unpacked, which is the limit"):
-        read_table(path, spec)
+    with monkeypatch.context() as patched:
+        patched.setattr(pa, "input_stream", None)  # its size is known without a byte of it
+        with pytest.raises(UsageError, match="has more than 1 GiB unpacked, which is the limit"):
+            read_table(path, spec)
     (tmp_path / "huge.parquet").symlink_to(path)
     with pytest.raises(UsageError, match="is not a readable table"):
         read_table(tmp_path / "huge.parquet", spec)

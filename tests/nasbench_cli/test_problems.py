@@ -50,6 +50,7 @@ DEAR = (
     "c-bohb",
     "treebo",
     "scbo",
+    "turbo",
     "bananas",
     "nasbot",
     "nasbot-rand",
