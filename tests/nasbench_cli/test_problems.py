@@ -51,6 +51,7 @@ DEAR = (
     "treebo",
     "scbo",
     "turbo",
+    "hyperopt",
     "bananas",
     "nasbot",
     "nasbot-rand",
