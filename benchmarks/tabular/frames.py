@@ -120,21 +120,30 @@ def _so_far(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def column_names(data: Path) -> list[str]:
-    """The names of a file's columns. Raises UsageError, naming the file, if it cannot be read."""
+    """The names of a file's columns, those of a CSV file without the spaces that pad them.
+
+    Raises UsageError, naming the file, if it cannot be read.
+    """
     try:
         check_size(data)
         if data.suffix == ".parquet":
             names: list[str] = pq.read_schema(data).names
         else:
             _check_beginning(data)
-            with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
-                names = reader.schema.names
+            names = [name.strip() for name in _padded_names(data)]
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
     if long := next((name for name in names if len(name) > LONGEST_NAME), ""):
         raise UsageError(f"{data} has a column whose name is longer than {LONGEST_NAME:,} letters: {long[:60]!r}…")
     if sum(map(len, names)) > MOST_LETTERS:
         raise UsageError(f"{data} has more than {MOST_LETTERS:,} letters in the names of its columns: leave some out")
+    return names
+
+
+def _padded_names(data: Path) -> list[str]:
+    """The names of a CSV file's columns, as they stand there."""
+    with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
+        names: list[str] = reader.schema.names
     return names
 
 
@@ -191,14 +200,16 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         if data.suffix == ".parquet":
             table = _parquet(data, list(wanted))
         else:
-            types = dict.fromkeys(texts, pa.string())
+            there = {name.strip(): name for name in _padded_names(data)}
             table = pa.csv.read_csv(
                 data,
                 parse_options=_QUOTED,
                 convert_options=pa.csv.ConvertOptions(
-                    include_columns=list(wanted), column_types=types, strings_can_be_null=True
+                    include_columns=[there[name] for name in wanted],
+                    column_types={there[name]: pa.string() for name in texts & there.keys()},
+                    strings_can_be_null=True,
                 ),
-            )
+            ).rename_columns(list(wanted))
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
     for column in table.schema:

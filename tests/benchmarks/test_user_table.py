@@ -331,6 +331,18 @@ def test_a_column_of_measurements_is_no_hyperparameter(write: Write) -> None:
         read_table(*write(CSV.split("\n", maxsplit=1)[0] + "\n" + rows, spec))
 
 
+def test_names_padded_with_spaces_are_read_without_them(tmp_path: Path) -> None:
+    """As YOLO's results.csv has them; two that are then one are refused."""
+    path = tmp_path / "results.csv"
+    path.write_text("      epoch,  x/lr0, x/lr0\n   1,  0.5, 0.5\n")
+    header = frames.column_names(path)
+    assert header == ["epoch", "x/lr0", "x/lr0"]
+    assert frames.read_columns(path, {"epoch": "the epoch"}, {"epoch"}, header).to_dict("list") == {"epoch": ["   1"]}
+    assert frames.read_columns(path, {"epoch": "the epoch"}, {"lr"}, header)["epoch"].tolist() == [1]
+    with pytest.raises(UsageError, match="two columns called x/lr0"):
+        frames.read_columns(path, {"x/lr0": "a rate"}, set(), header)
+
+
 def test_a_first_line_without_an_end_is_read_as_far_as_names_may_go(tmp_path: Path) -> None:
     endless = tmp_path / "endless.csv.gz"
     endless.write_bytes(gzip.compress(b"," + bytes(2_000_000) + b","))
