@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+
 from nasbench.base.errors import UsageError, check_choice
 from nasbench.benchmarks.spaces.base import Configuration, Values
 from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, index_of, values_text
@@ -17,9 +19,9 @@ or ordinal, the value itself if it is a float or integer, None if the configurat
 
 
 def coordinate(h: Hyperparameter, value: object) -> Coordinate:
-    """The coordinate of a value. Raises UsageError for a value that is not in a list of values."""
+    """The coordinate of a value, which may be one of NumPy's. Raises UsageError where it is not in a list of values."""
     if isinstance(h, Float | Integer):
-        return value  # type: ignore[return-value]  # callers check the range
+        return value.item() if isinstance(value, np.generic) else value  # type: ignore[return-value]  # callers check it
     return index_of(h, value)
 
 

@@ -21,6 +21,8 @@ def test_samples_belong_and_round_trip(seed: int) -> None:
     SPACE.check(configuration)
     values = SPACE.values(configuration)
     assert SPACE.from_values(values) == configuration
+    of_numpy = {name: np.asarray(value)[()] for name, value in values.items()}
+    assert json.loads(SPACE.to_json(SPACE.from_values(of_numpy))) == values
     assert json.loads(SPACE.to_json(configuration)) == values
     assert ("momentum" in values) == (values["optimizer"] == "sgd")
     assert ("warmup" in values) == (values["batch"] != 16)
