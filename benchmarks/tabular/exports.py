@@ -197,6 +197,13 @@ TOOLS = (
         rising="ROC|Sens|Spec|F",
     ),
     Export(
+        "tidymodels",  # collect_metrics, of one metric
+        (r"\.metric", r"\.estimator", "mean", "std_err"),
+        (("mean", "score"), ("std_err", "spread"), (r"\.metric|\.estimator|\.config|\.iter|n", "record")),
+        objective="mean",
+        is_prefixed=False,
+    ),
+    Export(
         "Stable-Baselines3",  # progress.csv, and the configuration
         ("rollout/ep_rew_mean",),
         (

@@ -73,6 +73,7 @@ def guess(data: Path) -> Guess:
     objective, *rivals = objectives_of(roles.metrics, export)
     if not export.objective:
         rivals += [c for c in roles.choices if c.name == header[-1] and _may_be_result(c)]
+        rivals += _behind(objective, roles.metrics)
     metrics = metric_lines(roles, objective, rivals, frame)
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
     top = list(_top(data, frame, roles, objective, metrics))
@@ -92,6 +93,12 @@ def guess(data: Path) -> Guess:
     about = [("", top), *((_name(str(entry[0][1])), entry) for entry in choices), *metrics.items(), ("", left_out)]
     doubts = [doubt for name, entry in about for doubt in doubts_among(name, entry)]
     return Guess("\n".join(lines) + "\n", _in_words(roles, objective, metrics), tuple(doubts))
+
+
+def _behind(objective: Column, metrics: list[Column]) -> list[Column]:
+    """The metrics without a known name behind an objective whose name says no split: `mean`, after `loss_gap`."""
+    at = next(place for place, metric in enumerate(metrics) if metric is objective)
+    return [metric for metric in metrics[at + 1 :] if metric.meaning is None and split_of(objective.name) is None]
 
 
 def _may_be_result(column: Column) -> bool:

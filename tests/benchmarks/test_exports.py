@@ -149,7 +149,7 @@ def test_a_mark_of_failure_in_the_objective_of_a_tool_is_named(tmp_path: Path) -
     assert guess(tmp_path / "export.csv").roles["objective"].startswith("objective, more is better: ")
 
 
-# By the documentation of mlr3 and caret, and the names that Stable-Baselines3 logs; the tools are not installed here.
+# By the documentation of mlr3, caret and tidymodels, and the names that Stable-Baselines3 logs; the tools are not installed here.
 BY_HAND = {
     "mlr3": (
         "cp,minsplit,classif.ce,x_domain_cp,x_domain_minsplit,runtime_learners,timestamp,batch_nr,warnings,errors",
@@ -157,6 +157,11 @@ BY_HAND = {
         "classif.ce",
     ),
     "caret": ("eta,max_depth,nrounds,ROC,Sens,Spec,ROCSD,SensSD,SpecSD", "eta max_depth nrounds", "ROC"),
+    "tidymodels": (
+        "mtry,loss_reduction,.metric,.estimator,mean,n,std_err,.config",
+        "mtry loss_reduction",
+        "mean",
+    ),
     "Stable-Baselines3": (
         "learning_rate,clip_range,rollout/ep_rew_mean,rollout/ep_len_mean,train/policy_gradient_loss,time/fps",
         "learning_rate clip_range",
@@ -176,7 +181,7 @@ def test_a_header_of_other_tools_is_recognised(tool: str, tmp_path: Path) -> Non
     assert f"# By its header, {tool} wrote it." in guess(tmp_path / "export.csv").text
     assert hyperparameters == set(chosen.split())
     assert first["column"] == objective
-    left_out = {"ROCSD", "batch_nr", "train/policy_gradient_loss"}
+    left_out = {"ROCSD", "batch_nr", "std_err", "train/policy_gradient_loss"}
     assert not left_out & {m.get("column", m["name"]) for m in facts["metric"]}
 
 

@@ -597,3 +597,12 @@ def test_doubts_of_the_whole_file_stay_beside_a_column_without_a_name(tmp_path: 
     assert found.roles["hyper-parameters"] == "the column without a name and depth"
     assert any(doubt.startswith("cost: ") for doubt in found.doubts)
     assert not any(doubt.startswith("kind: ") for doubt in found.doubts)
+
+
+def test_a_metric_without_a_known_name_may_be_the_objective_where_no_split_says_which_is(tmp_path: Path) -> None:
+    """A word of `loss_gap` is a score's, and the result, in the last column, has no known name."""
+    rng = np.random.default_rng(0)
+    for name, is_asked in (("loss_gap", True), ("val_loss", False)):
+        frame = pd.DataFrame({"depth": rng.integers(1, 5, 30), name: rng.random(30), "mean": rng.random(30)})
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        assert ("or should mean be it?" in guess(tmp_path / f"{name}.csv").text) == is_asked
