@@ -98,9 +98,7 @@ _WHOLE: dict[str, Meaning | None] = {
         ("gradient_clip_val", "check_val_every_n_epoch", *(f"limit_{of}_batches" for of in ("train", "val", "test"))),
         "choice",
     ),
-    **dict.fromkeys(
-        ("loss_reduction", "min_loss_reduction", "min_split_loss", "lambda_loss"), "choice"
-    ),  # as XGBoost's γ
+    **dict.fromkeys(("loss_reduction", "min_loss_reduction", "min_split_loss"), "choice"),  # gradient boosting's γ
     **dict.fromkeys(("c", "alpha", "beta", "gamma", "lambda", "eta", "train_batch", "val_batch"), "choice"),
 }
 """Whole names that indicate a meaning."""

@@ -30,6 +30,8 @@ _CAUTION = (
 )
 _TEST = "test"
 _LONGEST = 120  # letters of a name: it becomes part of names of files
+_MOST_FILLED = 2_000_000
+"""Largest number of rows that are added between improvements, of all runs together: a report on them takes 0.9 GB."""
 _SPACE = "made elsewhere"
 """Search space and family of benchmarks of which a table names none."""
 
@@ -57,6 +59,7 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     lengths = {marks: int(own["evaluation"].iloc[-1]) for marks, own in runs.items()}
     evals = None if asked.seconds is not None else _budget(lengths, asked.budget, rows.shape)
     if rows.shape == "best":
+        _check_filled(len(frame), len(runs), evals)
         _check_best(runs, rows.name, evals)
     if asked.seconds is not None:
         _check_seconds(runs, asked.seconds, asked.budget, rows.shape)
@@ -326,6 +329,15 @@ def _trajectory(seed: int, own: pd.DataFrame, shape: str, evals: int | None, sec
         "hidden_feasible": np.full(n, None),
     }
     return Trajectory(seed, columns, "", began, began)
+
+
+def _check_filled(given: int, runs: int, evals: int | None) -> None:
+    """Raises UsageError for more rows between improvements than fit into memory: a short file may tell of long runs."""
+    if evals is not None and runs * evals > given + _MOST_FILLED:
+        raise UsageError(
+            f"{count(given, 'row')} of {count(runs, 'run')} are {runs * evals:,} with one for each evaluation, and "
+            f"{_MOST_FILLED:,} may be added: import fewer runs, or --budget N cuts them"
+        )
 
 
 def _filled(own: pd.DataFrame, evals: int) -> pd.DataFrame:

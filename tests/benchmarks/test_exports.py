@@ -149,7 +149,7 @@ def test_a_mark_of_failure_in_the_objective_of_a_tool_is_named(tmp_path: Path) -
     assert guess(tmp_path / "export.csv").roles["objective"].startswith("objective, more is better: ")
 
 
-# By the documentation of mlr3, caret and tidymodels, and the names that Stable-Baselines3 logs; the tools are not installed here.
+# By the documentation of mlr3, caret and tidymodels, and the names that Stable-Baselines3 logs; none is installed here.
 BY_HAND = {
     "mlr3": (
         "cp,minsplit,classif.ce,x_domain_cp,x_domain_minsplit,runtime_learners,timestamp,batch_nr,warnings,errors",

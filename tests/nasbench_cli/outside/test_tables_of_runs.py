@@ -154,6 +154,11 @@ ASKED = {
         {"direction": "minimise", "shape": "best"},
         "a store takes 200,000 at most",
     ),
+    "more rows between improvements than fit into memory": (
+        lambda f: f.assign(step=f["step"].replace(20, 200_000)),
+        {"direction": "minimise", "shape": "best"},
+        r"rows of \d+ runs are [\d,]+ with one for each evaluation, and 2,000,000 may be added",
+    ),
     "more evaluations than are counted": (
         lambda f: f.assign(step=f["step"].replace(20, 2**60)),
         {"direction": "minimise", "shape": "best", "budget": 5},
