@@ -281,7 +281,7 @@ def _without_epochs(roles: Roles, columns: list[Column], export: Export) -> list
         fixed = [column for column in named if export.is_prefixed or export.knows(column.name)]
         roles.left_out += [(column.name, "says how long each configuration was trained") for column in fixed]
         roles.doubts |= {c.name: _NOT_ALIKE.format(c.name) for c in fixed if c.distinct > 1}
-        return [replace(c, doubt=_COUNTS_EPOCHS) if c in named else c for c in columns if c not in fixed]
+        return [replace(c, doubt=_counted(c)) if c in named else c for c in columns if c not in fixed]
     if roles.epoch is None:
         return columns
     rest, epochs = [], roles.epoch.numbers
@@ -348,7 +348,12 @@ def _asked_for_epochs(column: Column, roles: Roles, export: Export) -> Column:
     if column.doubt or export.is_choice(column.name) or not may_count_epochs(column.name):
         return column
     others = [other for other in (*roles.choices, roles.repetition) if other and other is not column]
-    return replace(column, doubt=_COUNTS_EPOCHS) if counts_epochs(column, others) else column
+    return replace(column, doubt=_counted(column)) if counts_epochs(column, others) else column
+
+
+def _counted(column: Column) -> str:
+    """What a column that has the name of epochs may count."""
+    return "or does it number the trainings, or count the epochs of one?" if _names_rows(column) else _COUNTS_EPOCHS
 
 
 def _may_be_measured(column: Column, some_lead: bool) -> bool:

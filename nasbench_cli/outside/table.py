@@ -36,6 +36,7 @@ _NAMES = {
 }
 """Patterns of the names of columns by their roles; the value is the number that is left, or has a name for a score."""
 _ELSE = {
+    "method": "framework",
     "benchmark": "(?:task|problem|data_?set|instance|env(?:ironment)?)_?(?:id|name)",
     "evaluation": "(?:global|env)_?steps?|timesteps",
 }

@@ -606,3 +606,12 @@ def test_a_metric_without_a_known_name_may_be_the_objective_where_no_split_says_
         frame = pd.DataFrame({"depth": rng.integers(1, 5, 30), name: rng.random(30), "mean": rng.random(30)})
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
         assert ("or should mean be it?" in guess(tmp_path / f"{name}.csv").text) == is_asked
+
+
+def test_an_epoch_that_differs_in_every_row_may_number_the_trainings(tmp_path: Path) -> None:
+    """As in freqtrade's table of a search."""
+    frame = pd.DataFrame(
+        {"Epoch": range(30), "buy_rsi": [i * 7 % 30 for i in range(30)], "val_loss": np.linspace(1, 2, 30)}
+    )
+    frame.to_csv(tmp_path / "searched.csv", index=False)
+    assert "or does it number the trainings, or count the epochs of one?" in guess(tmp_path / "searched.csv").text

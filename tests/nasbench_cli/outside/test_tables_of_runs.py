@@ -132,6 +132,11 @@ ASKED = {
         {},
         "algorithm or optimizer may be the method",
     ),
+    "frameworks, as AMLB calls the methods": (
+        lambda f: f.rename(columns={"method": "framework"}),
+        {},
+        "is less or more of value better",
+    ),
     "a text for a number": (
         lambda f: f.assign(value=f["value"].astype(object).where(f.index != 7, "n/a?")),
         {},
