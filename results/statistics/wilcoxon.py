@@ -18,6 +18,7 @@ from nasbench.results.statistics.improvement import TOLERANCE, places
 from nasbench.results.statistics.nesting import Tasks
 
 _MOST_EXACT, _MOST_EXACT_WITH_TIES = 50, 13  # as in scipy
+_AT_ONCE = 500  # tests in one call of scipy, which holds their differences a dozen times
 
 Alternative: TypeAlias = Literal["two-sided", "greater"]
 Unit: TypeAlias = Literal["seeds", "settings", "benchmarks", "spaces"]
@@ -69,12 +70,12 @@ def signed_ranks(differences: Array, alternative: Alternative = "two-sided") -> 
     counts = np.count_nonzero(differences, axis=1)
     found = [SignedRank(0, 0.0, 0.0, 1.0, 1.0, True)] * len(differences)
     for count in np.unique(counts[counts > 0]).tolist():
-        rows = np.flatnonzero(counts == count)
-        kept = differences[rows]
-        for row, test in zip(
-            rows.tolist(), _equally_many(kept[kept != 0].reshape(-1, count), alternative), strict=True
-        ):
-            found[row] = test
+        every = np.flatnonzero(counts == count)
+        for rows in np.split(every, range(_AT_ONCE, len(every), _AT_ONCE)):
+            kept = differences[rows]
+            tests = _equally_many(kept[kept != 0].reshape(-1, count), alternative)
+            for row, test in zip(rows.tolist(), tests, strict=True):
+                found[row] = test
     return found
 
 

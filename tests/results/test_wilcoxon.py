@@ -54,8 +54,11 @@ def test_the_signed_rank_test_is_scipys_with_zeros_dropped(differences: np.ndarr
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
-def test_many_tests_at_once_are_those_of_scipy_row_by_row(alternative: wilcoxon.Alternative) -> None:
+def test_many_tests_at_once_are_those_of_scipy_row_by_row(
+    alternative: wilcoxon.Alternative, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows with ties, without, of zeros alone, and with fewer differences left than others."""
+    monkeypatch.setattr(wilcoxon, "_AT_ONCE", 7)
     rng = np.random.default_rng(3)
     rows = np.concatenate([rng.normal(size=(6, 7)), rng.integers(-3, 5, (12, 7)), np.zeros((1, 7))])
     rows[2:4, :2] = 0.0
