@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -36,6 +38,7 @@ MOST_COLUMNS = 10_000
 """Largest number of columns of a user's table: the header alone of a million takes gigabytes."""
 _TABLES = 512  # batches that are put together at once
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
+_LONGEST_LINE = 1 << 20  # as Arrow's, which refuses a longer one
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
 """A text in quotation marks may have several lines, wherever the reader divides the file."""
 
@@ -130,6 +133,7 @@ def column_names(data: Path) -> list[str]:
             names: list[str] = pq.read_schema(data).names
         else:
             _check_beginning(data)
+            _check_quotes(data)
             names = [name.strip() for name in _padded_names(data)]
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
@@ -138,6 +142,25 @@ def column_names(data: Path) -> list[str]:
     if sum(map(len, names)) > MOST_LETTERS:
         raise UsageError(f"{data} has more than {MOST_LETTERS:,} letters in the names of its columns: leave some out")
     return names
+
+
+def _check_quotes(data: Path) -> None:
+    """Raises UsageError for a quotation mark that is not closed: the rows behind it would be a part of one text."""
+    with pa.input_stream(str(data), compression="detect") as stream:
+        if not any(b'"' in part for part in iter(lambda: stream.read(1 << 22), b"")):
+            return
+    began = 0
+    with pa.input_stream(str(data), compression="detect") as stream:
+        text = io.TextIOWrapper(stream, "utf-8", "replace", newline="")
+        rows = csv.reader(iter(lambda: text.readline(_LONGEST_LINE), ""), strict=True)
+        while True:
+            try:
+                if next(rows, None) is None:
+                    return
+            except csv.Error as error:  # within one line what follows the mark that closes may be anything
+                if rows.line_num > began + 1 or "unexpected end" in str(error):
+                    raise UsageError(f"a quotation mark in line {began + 1} of {data} is not closed") from None
+            began = rows.line_num
 
 
 def _padded_names(data: Path) -> list[str]:

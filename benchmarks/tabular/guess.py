@@ -206,7 +206,10 @@ def _top(
         yield "", None, f"? {said}: {', '.join(plain(c.name) for c in unknown[:_MOST_REASONS])}"
     if roles.repetition:
         said, odd = "numbers the repetitions of a configuration", _not_counted(roles.repetition)
-        said = f"? {said}; but {plain(odd)}: is that a row of means, which is no training?" if odd else said
+        if odd:
+            said = f"? {said}; but {plain(odd)}: is that a row of means, which is no training?"
+        elif words := _words(roles.repetition):
+            said = f"? {said}, by its name; but {plain(words)}: or is it a hyper-parameter?"
         yield "repetition", roles.repetition.name, said
     if roles.epoch:
         yield "epoch", roles.epoch.name, "? counts the epochs of a training; or is it a hyper-parameter?"
@@ -257,6 +260,12 @@ def _not_counted(column: Column) -> str:
     texts = sorted({value for value in map(str, column.values.dropna()) if not _is_number(value)})
     summaries = [text for text in texts if re.fullmatch(_SUMMARY, text.strip(), re.IGNORECASE)]
     return ", ".join(texts[:3] if len(texts) < column.distinct else summaries[:3])
+
+
+def _words(column: Column) -> str:
+    """The first values of a column of which some have no number, as each of `fold1`, `fold2` has; else empty."""
+    texts = sorted({str(value) for value in column.values.dropna()})
+    return ", ".join(texts[:3]) if not all(re.search(r"\d", text) for text in texts) else ""
 
 
 def _choice(column: Column) -> list[Line]:

@@ -262,11 +262,13 @@ def _limited() -> Iterator[None]:
 
 @contextmanager
 def _restored() -> Iterator[None]:
-    """Restores the working directory, to which paths of the user refer, and how NumPy treats floating-point errors."""
+    """Restores what holds for the whole process: the working directory, to which paths of the user refer, how NumPy
+    treats floating-point errors, and PyTorch's type and device of new tensors."""
     folder = "."
     with suppress(OSError):  # it has been removed
         folder = os.getcwd()
     errors = sys.modules["numpy"].geterr() if "numpy" in sys.modules else _DEFAULTS
+    tensors = _tensors()
     try:
         yield
     finally:
@@ -274,6 +276,18 @@ def _restored() -> Iterator[None]:
             os.chdir(folder)
         if "numpy" in sys.modules:
             sys.modules["numpy"].seterr(**errors)
+        if "torch" in sys.modules and _tensors() != tensors:
+            kind, device = tensors or ("float32", "cpu")
+            sys.modules["torch"].set_default_dtype(getattr(sys.modules["torch"], kind))
+            sys.modules["torch"].set_default_device(device)
+
+
+def _tensors() -> tuple[str, str] | None:
+    """The type and the device of new tensors of PyTorch; None where it is not imported."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    return str(torch.get_default_dtype()).removeprefix("torch."), str(torch.get_default_device())
 
 
 end_process = os._exit

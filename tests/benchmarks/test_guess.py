@@ -168,7 +168,7 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
         ),
         ("a,a\n1,2\n", "two columns called a"),
         ("", "is not a readable table"),
-        ('lr,note,acc\n1,"a,0.5\n' + "2,b,0.4\n" * 400_000, "or a quotation mark is not closed"),
+        ('lr,note,acc\n1,"a,0.5\n' + "2,b,0.4\n" * 400_000, "a quotation mark in line 2 of .* is not closed"),
         ("a,b\n", "has no rows"),
     ],
 )
@@ -615,3 +615,21 @@ def test_an_epoch_that_differs_in_every_row_may_number_the_trainings(tmp_path: P
     )
     frame.to_csv(tmp_path / "searched.csv", index=False)
     assert "or does it number the trainings, or count the epochs of one?" in guess(tmp_path / "searched.csv").text
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_asked"),
+    [
+        ("rep", ["ecfp4", "maccs", "physchem"], True),
+        ("seed", ["random", "kmeans++", "pca"], True),
+        ("fold", ["fold1", "fold2", "fold3"], False),
+        ("seed", ["1", "2", "3"], False),
+    ],
+)
+def test_words_that_number_repetitions_may_be_chosen(
+    name: str, values: list[str], is_asked: bool, tmp_path: Path
+) -> None:
+    rows = [(value, depth, 0.1 * depth) for value in values for depth in (1, 2, 3)]
+    pd.DataFrame(rows, columns=[name, "max_depth", "val_rmse"]).to_csv(tmp_path / "table.csv", index=False)
+    asked = [doubt for doubt in guess(tmp_path / "table.csv").doubts if "or is it a hyper-parameter?" in doubt]
+    assert any(values[-1] in doubt for doubt in asked) == is_asked, asked

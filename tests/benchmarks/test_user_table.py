@@ -331,6 +331,25 @@ def test_a_column_of_measurements_is_no_hyperparameter(write: Write) -> None:
         read_table(*write(CSV.split("\n", maxsplit=1)[0] + "\n" + rows, spec))
 
 
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (['a,note', '1,"rerun', '2,', '3,x'], 2),  # it ends nowhere
+        (['a,note', '1,"rerun', '2,', '3,"bad', '4,'], 2),  # it ends in another that opens
+        (['a,note', '1,', '2,"rerun'], 3),
+        (['a,note', '1,"two', 'lines"', '2,"said ""so"""', '3,5" wide', '4,"5" wide'], 0),
+    ],
+)  # fmt: skip
+def test_a_quotation_mark_that_is_not_closed_swallows_no_rows(tmp_path: Path, lines: list[str], line: int) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(lines) + "\n")
+    if not line:
+        assert frames.column_names(path) == ["a", "note"]
+        return
+    with pytest.raises(UsageError, match=f"a quotation mark in line {line} of .* is not closed"):
+        frames.column_names(path)
+
+
 def test_names_padded_with_spaces_are_read_without_them(tmp_path: Path) -> None:
     """As YOLO's results.csv has them; two that are then one are refused."""
     path = tmp_path / "results.csv"

@@ -65,6 +65,15 @@ def test_a_plugin_changes_neither_the_folder_nor_how_numpy_counts(
     assert np.geterr() == before
 
 
+def test_a_plugin_does_not_change_what_tensors_of_others_are() -> None:
+    """A common line at the top of a file of Gaussian processes made every live training of other methods fail."""
+    torch = pytest.importorskip("torch")
+    with foreign():
+        torch.set_default_dtype(torch.float64)
+        torch.set_default_device("meta")
+    assert (torch.get_default_dtype(), torch.get_default_device()) == (torch.float32, torch.device("cpu"))
+
+
 def test_places_that_are_none_are_refused(
     nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
