@@ -247,6 +247,10 @@ def entry_point(group: str, kind: str, name: str, built_in: Sequence[str]) -> En
 
 
 def with_reasons(error: UsageError, *registries: Registry[Any]) -> UsageError:
-    """The error for an unknown name, with the reasons why some items of these registries cannot be loaded."""
+    """The error for an unknown name, with the reasons why some items of these registries cannot be loaded, before the
+    long list of what is allowed."""
     broken = [f"{name}: {reason}" for registry in registries for name, reason in registry.broken.items()]
-    return UsageError(f"{error} (these cannot be loaded: {'; '.join(broken)})") if broken else error
+    if not broken:
+        return error
+    begins, allowed, names = str(error).partition("; allowed: ")
+    return UsageError(f"{begins} (these cannot be loaded: {'; '.join(broken)}){allowed}{names}")
