@@ -277,9 +277,9 @@ def _restored() -> Iterator[None]:
         if "numpy" in sys.modules:
             sys.modules["numpy"].seterr(**errors)
         if "torch" in sys.modules and _tensors() != tensors:
-            kind, device = tensors or ("float32", "cpu")
-            sys.modules["torch"].set_default_dtype(getattr(sys.modules["torch"], kind))
-            sys.modules["torch"].set_default_device(device)
+            torch, (kind, device) = sys.modules["torch"], tensors or ("float32", "cpu")
+            torch.set_default_dtype(getattr(torch, kind))
+            torch.set_default_device(None if device == "cpu" else device)  # any device is asked for at each new tensor
 
 
 def _tensors() -> tuple[str, str] | None:

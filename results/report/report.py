@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _MOST_METHODS = 200
-"""Their 19,900 pairs take half a minute, and 7 MB of the page."""
+"""The 31,125 pairs of 250 methods took 54 s, and 11 MB of the page."""
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # checkpoints as shares of a budget in seconds
 
 

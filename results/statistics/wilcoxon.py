@@ -103,7 +103,7 @@ def _of_scipy(signed: Array, alternative: Alternative) -> Array:
 
 
 def _exact_with_ties(signed: Array, alternative: Alternative) -> Array:
-    """p of each row of signed ranks, counted over all assignments of signs; scipy tries each, for half a second."""
+    """p of each row of signed ranks, counted over all assignments of signs; scipy tries each in turn."""
     p = np.empty(len(signed))
     for row, ranks in enumerate(np.round(2 * signed).astype(np.int64)):  # with ties a rank may be a half
         ways = np.zeros(np.abs(ranks).sum() + 1)  # by twice the sum of the positive ranks

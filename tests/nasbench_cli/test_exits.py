@@ -72,6 +72,7 @@ def test_a_plugin_does_not_change_what_tensors_of_others_are() -> None:
         torch.set_default_dtype(torch.float64)
         torch.set_default_device("meta")
     assert (torch.get_default_dtype(), torch.get_default_device()) == (torch.float32, torch.device("cpu"))
+    assert not torch.overrides._get_current_function_mode_stack()  # as before: nothing is asked at each new tensor
 
 
 def test_places_that_are_none_are_refused(
