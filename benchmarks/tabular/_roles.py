@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.tabular._texts import mark_of_failure, text_for_numbers
+from nasbench.benchmarks.tabular._texts import mark_of_failure, names_products, text_for_numbers
 from nasbench.benchmarks.tabular._trainings import changes, counts_epochs, following, follows
 from nasbench.benchmarks.tabular.column import FEW, Column
 from nasbench.benchmarks.tabular.direction import is_score, matches
@@ -26,6 +26,7 @@ _ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|conv
 _FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
 _AMONG = "it stands among hyper-parameters: or is it one?"
 _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
+_MADE = "names of files, or digests: were they chosen, or did a training make them?"
 _OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
 """Words for what a person chooses, or a trained model came to have."""
 _SUMMED = re.compile("mean|avg|average|total|median|final")
@@ -141,13 +142,14 @@ def _asked_among(columns: Sequence[Column], roles: Roles, places: dict[str, int]
 
 
 def _asked(roles: Roles, export: Export) -> list[Column]:
-    """The hyper-parameters, with doubts about those that may count epochs, or follow from the others."""
+    """The hyper-parameters, with doubts about those that may count epochs, follow from the others, or name files."""
     choices = roles.choices
     if roles.epoch is None:
         choices = [_asked_for_epochs(column, roles, export) for column in choices]
     follow = following(choices, [c for c in (roles.repetition, roles.epoch) if c], export)
     summed = [c.name for c in choices if matches(c.name, _OF_A_MODEL) and matches(c.name, _SUMMED)]
     doubts = dict.fromkeys(summed, "of a trained model: or is it a measurement?") | dict.fromkeys(follow, _FOLLOWS)
+    doubts |= dict.fromkeys((c.name for c in choices if not c.is_number and names_products(c)), _MADE)
     return [  # those of unknown names are in doubt already
         replace(c, doubt=c.doubt or doubts[c.name]) if c.name in doubts and c.meaning == "choice" else c
         for c in choices

@@ -15,6 +15,12 @@ _FAILED = re.compile(r"(?:f_|err|fail|time_?out|crash|kill|diverg|oom|abort|n/?a
 """What tools and people write in place of a number where a training failed: DeepHyper's `F_ValueError`."""
 WRITTEN = re.compile(rf"\s*(?:{_NUMBER}\s*(?:%|[A-Za-z]{{1,3}}|\({_NUMBER}\))?|(?:\d+ days? )?\d+:\d+[\d:.]*)\s*")
 """Text that a person reads as a number: `57 %`, `0,5`, `1,000`, `3.2M`, `91.2 (0.3)`, `0 days 00:01:10`."""
+_FILE = (
+    r"\w+://.+|(?:[A-Za-z]:\\|\.{0,2}/).+"
+    r"|.+\.(?:ckpt|pth?|pkl|pickle|joblib|h5|hdf5|keras|onnx|pb|tflite|safetensors|bin|cbm|ubj|rds|rda|mat|np[yz]"
+    r"|zip|t?gz|tar|json|ya?ml|toml|ini|cfg|csv|tsv|parquet|txt|log|out|png)"
+)
+"""A name of a file: `models/1e869d.pt`, `s3://runs/7`, `/scratch/a/best`."""
 _BEGINS_AS_NUMBER = r"\s*[-+~≈<>]?\s*\.?\d"
 """Beginning of a text that stands for a number under the name of a measurement: `11.7 million`, `1h 20m`."""
 
@@ -42,6 +48,17 @@ def text_for_numbers(column: Column) -> str:
             f"{odd.iloc[0]!r}: leave the field empty where there is no value"
         )
     return ""
+
+
+def names_products(column: Column) -> bool:
+    """Whether all texts are names of files, or digests of one length, as of the models that were trained."""
+    if column.is_number or not column.distinct:
+        return False
+    texts = column.values.dropna().astype(str)
+    if texts.str.fullmatch(_FILE, case=False).all():
+        return True
+    are_digests = texts.str.fullmatch("[0-9a-f]{6,}", case=False).all() and texts.str.len().nunique() == 1
+    return bool(are_digests and texts.str.contains(r"\d").mean() > 0.5)
 
 
 def _holds_numbers(text: str) -> bool:

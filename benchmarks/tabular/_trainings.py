@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.benchmarks.tabular._texts import names_products
 from nasbench.benchmarks.tabular.column import Column
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.table import Array
@@ -55,10 +56,10 @@ def follows(column: Column, numbers: Array) -> bool:
 
 
 def following(choices: Sequence[Column], numbered: Sequence[Column], export: Export) -> set[str]:
-    """The names of columns of numbers that follow from the others, where these are a whole grid of two or more.
+    """The names of columns that follow from the others, where these are a whole grid of two or more.
 
     So does what is measured of a network (its number of leaves) and not chosen. Of two that follow from each other, it
-    is the later one; a text is never measured.
+    is the one with texts that name files or digests, else the later number; another text is never measured.
 
     Args:
         choices: the columns that may be hyper-parameters.
@@ -67,7 +68,8 @@ def following(choices: Sequence[Column], numbered: Sequence[Column], export: Exp
     if not 3 <= len(choices) <= _MOST_COLUMNS or len(choices) ** 2 * len(choices[0].values) > _MOST_COMPARED:
         return set()
     rows, kept = _combined([*choices, *numbered]).nunique(), list(choices)
-    for column in sorted((c for c in reversed(choices) if c.is_number), key=lambda c: -c.distinct):
+    made = [c for c in reversed(choices) if names_products(c)]
+    for column in made + sorted((c for c in reversed(choices) if c.is_number), key=lambda c: -c.distinct):
         rest = [other for other in kept if other is not column]
         if rest and not export.is_choice(column.name) and _combined([*rest, *numbered]).nunique() == rows:
             kept = rest

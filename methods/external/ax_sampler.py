@@ -132,7 +132,8 @@ class AxNEI(Method):
             self.make_ready()
             from ax.api.client import Client
 
-            warnings.filterwarnings("ignore", module="linear_operator")  # it warns of jitter at every fit
+            for module in ("linear_operator", "botorch"):  # jitter at every fit; nothing feasible yet, at every ask
+                warnings.filterwarnings("ignore", module=module)
             for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "ax"]:
                 logging.getLogger(name).setLevel(logging.ERROR)  # loggers of Ax do not inherit their level
             client = Client(random_seed=self._seed)

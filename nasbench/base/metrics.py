@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, SupportsFloat
+
+from nasbench.base.layout import one_line
 
 ONLY = "only"
 """The split of a metric whose data has one split only: it is used for selection and reported, and reports say so."""
@@ -82,6 +84,16 @@ def sounds_like_test(name: str) -> bool:
     """Whether a name suggests held-out data: `ori-test`, `AUCTest`, `holdout`; `shortest_path` and `shield` do not."""
     rest = re.sub(f"({_SUPERLATIVES})test|contest|protest|attest|shield|withheld", "", name.lower())
     return any(word in rest for word in ("test", "holdout", "hold-out", "held"))
+
+
+def as_number(what: str, value: object) -> float:
+    """A number that a benchmark gives. Raises ValueError for what is none: a text, a list, an array of one number."""
+    try:
+        if isinstance(value, SupportsFloat):
+            return float(value)
+    except (TypeError, ValueError):
+        pass  # NumPy's arrays and PyTorch's tensors have the method, whatever they hold
+    raise ValueError(f"{what} is {one_line(repr(value), 60)}, which is no number")
 
 
 class Values(Mapping[str, float]):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.base.metrics import as_number
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
@@ -136,6 +137,11 @@ def _evaluations_are_whole(benchmark: Benchmark) -> str | None:
         where = f"the evaluation of {benchmark.space.to_json(configuration)}"
         names = {metric.name for metric in benchmark.metrics}
         require(set(metrics) <= names, f"{where} has metrics that it does not list: {sorted(set(metrics) - names)}")
+        for what, value in (("its cost", cost), *((f"its {name}", value) for name, value in metrics.items())):
+            try:
+                as_number(what, value)
+            except ValueError as error:
+                require(False, f"of {where} {error}")
         require(math.isfinite(cost) and cost >= 0, f"{where} costs {cost} seconds")
         require(status in ("ok", "failed", "infeasible"), f"{where} has status {status!r}")
         if status == "ok":

@@ -11,7 +11,7 @@ from nasbench.base.errors import StoppedAt
 from nasbench.base.faults import DeviceLost
 from nasbench.base.foreign import at_work, described, pass_on, plain, trace, where
 from nasbench.base.layout import one_line
-from nasbench.base.metrics import LARGEST, Metric, Values
+from nasbench.base.metrics import LARGEST, Metric, Values, as_number
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bounds
 from nasbench.benchmarks.contract import Status
@@ -89,7 +89,7 @@ def attempt(
     status: Status = "failed"
     try:
         answer = benchmark.evaluate(configuration, seed, level, state)
-        cost = float(answer.cost)
+        cost = as_number("its cost", answer.cost)
         if not 0 <= cost < math.inf:
             reason = f"a cost of {cost} s, which is no number of seconds"
             cost = 0.0
@@ -134,12 +134,12 @@ def row_of(evaluation: Evaluation) -> tuple[float, ...]:
 
 
 def _measured(benchmark: Benchmark, values: Mapping[str, float]) -> Values:
-    """The values of a benchmark's metrics, in their order. Raises ValueError if there are others, or one lacks."""
+    """The values of a benchmark's metrics, in their order. Raises ValueError if one lacks, is none, or is foreign."""
     if type(values) is Values and values.shares(benchmark.places):
         return values
     if strange := sorted(benchmark.places.keys() ^ values.keys()):
         raise ValueError(f"it gives other metrics than the benchmark has: {', '.join(strange)}")
-    return Values(benchmark.places, tuple(float(values[name]) for name in benchmark.places))
+    return Values(benchmark.places, tuple(as_number(f"its {name}", values[name]) for name in benchmark.places))
 
 
 def _curve(benchmark: Benchmark, curve: Sequence[float] | None, level: Level | None) -> tuple[float, ...] | None:

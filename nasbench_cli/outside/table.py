@@ -108,10 +108,9 @@ def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:
     for said in asked.columns.values():
         parts = said.split("+")
         if said not in frame and len(parts) > 1 and set(parts) <= set(_header(frame)):
-            texts = frame[parts[0]].map(str)
-            for part in parts[1:]:
-                texts = texts + ", " + frame[part].map(str)
-            frame = frame.drop(columns=parts).assign(**{said: texts})
+            texts = frame[parts].map(str).where(frame[parts].notna(), "-")
+            joined = texts.agg(", ".join, axis=1).where(frame[parts].notna().any(axis=1))
+            frame = frame.drop(columns=parts).assign(**{said: joined})
     return frame
 
 
@@ -144,7 +143,7 @@ def _header(frame: pd.DataFrame) -> list[str]:
 
 def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     """The column of the value. Raises UsageError if there is none, or several may be."""
-    free = [c for c in _header(frame) if c not in roles.values()]
+    free = [c for c in _header(frame) if c not in roles.values() and frame[c].notna().any()]
     rest = [c for c in free if pd.api.types.is_numeric_dtype(frame[c])]
     named = [c for c in free if _VALUE.fullmatch(plain(c)) or (c in rest and is_score(c))]
     found = [c for c in named if plain(c) == "value"] or named or (rest if len(rest) == 1 else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Sequence
@@ -239,6 +240,43 @@ def test_of_columns_that_follow_from_each_other_the_later_number_is_asked_about(
     others = {name: values for name, values in GRID.items() if len(set(values)) > 2}
     assert doubted(others | texts) == ["momentum"]
     assert doubted(others | dict(reversed(texts.items()))) == ["momentum"]
+
+
+def hashes(n: int) -> list[str]:
+    return [hashlib.sha1(str(i).encode()).hexdigest()[:7] for i in range(n)]
+
+
+@pytest.mark.parametrize("name", ["model", "arch", "optimizer"])
+@pytest.mark.parametrize(
+    "texts",
+    [hashes(40), [f"models/{i % 37}.pt" for i in range(40)], [f"s3://runs/{i % 39}/best" for i in range(40)]],
+)
+def test_names_of_files_and_digests_under_a_known_name_are_asked_about(
+    tmp_path: Path, name: str, texts: list[str]
+) -> None:
+    """DVC and others write a trained model's file, or its digest, beside what was chosen."""
+    seeded = {key: [v for v in values for _ in range(3)] for key, values in (GRID | {name: texts}).items()}
+    scores = {"seed": [0, 1, 2] * 40, "val_acc": [0.4 + i / 400 for i in range(120)]}
+    assert re.search(
+        rf'name = "{name}"\nkind = .*# \? .*did a training make them\?', guessed(tmp_path, seeded | scores)
+    )
+    rng = np.random.default_rng(0)
+    sample = seeded | {"lr": rng.random(40).repeat(3)}  # no grid
+    assert "did a training make them?" in guessed(tmp_path, sample | scores)
+
+
+def test_names_of_choices_are_no_files(tmp_path: Path) -> None:
+    words = {"model": ["resnet-18.v2", "google/vit-b16"] * 20, "arch": ["0x1.8", "effnet_b0"] * 20}
+    assert "did a training make them?" not in guessed(tmp_path, GRID | words | {"val_acc": ACCURACIES})
+
+
+def test_a_digest_beside_the_choice_that_it_follows_from_is_asked_about_and_not_the_choice(tmp_path: Path) -> None:
+    digests = {1: "9f3a1bc", 2: "77de012", 5: "5e6f7a8", 10: "c0ffee1", 20: "0badca5"}
+    made = {"model": [digests[n] for n in GRID["min_samples_leaf"]]}
+    for columns in (GRID | made, made | GRID):
+        text = guessed(tmp_path, columns | {"val_acc": ACCURACIES})
+        assert "follows from" not in text
+        assert re.search(r'name = "model"\nkind = .*# \? .*did a training make them\?', text)
 
 
 def test_grids_samples_and_paired_choices_are_no_doubt(tmp_path: Path) -> None:

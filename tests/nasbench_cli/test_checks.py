@@ -370,6 +370,14 @@ class Short(Known):
         return Evaluation({"loss": 1.0}, 1.0)
 
 
+class Worded(Known):
+    """Gives a number as text."""
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        values: Any = {"loss": "1.5", "size": 1.0}
+        return Evaluation(values, 1.0)
+
+
 class Meaning(Known):
     """Knows the mean of one metric."""
 
@@ -461,6 +469,7 @@ class Leaking(Miscounting):
         (Drifting, "same seed", "then"),
         (Miscounting, "seeds draw repetitions", "of which it says that there are 2 repetitions"),
         (Short, "evaluations are whole", "lacks the metrics"),
+        (Worded, "evaluations are whole", "its loss is '1.5', which is no number"),
         (Meaning, "evaluations are whole", r"the means of .* lack \['size'\]"),
         (Beaten, "beats the oracle", "below the oracle"),
         (Unbounded, "quantiles bound", "has 0% of 100 samples below it"),

@@ -7,8 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from nasbench.benchmarks import Evaluation
@@ -163,6 +166,27 @@ def test_a_value_beyond_all_measure_is_a_failed_evaluation(
     found = attempt(toys.Toy(), (0, 0, 0, 0), 0)
     assert (found.status, found.reason) == ("failed", reason)
     assert found.cost <= 1
+
+
+@pytest.mark.parametrize(
+    ("loss", "cost", "reason"),
+    [
+        (np.array([1.5]), 1.0, "ValueError: its loss is array([1.5]), which is no number"),
+        ("1.5", 1.0, "ValueError: its loss is '1.5', which is no number"),
+        (None, 1.0, "ValueError: its loss is None, which is no number"),
+        (1.5, "7 s", "ValueError: its cost is '7 s', which is no number"),
+    ],
+)
+def test_what_is_no_number_is_named(loss: Any, cost: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toys.Toy, "evaluate", lambda *_: Evaluation({"loss": loss, "size": 1.0}, cost))
+    found = attempt(toys.Toy(), (0, 0, 0, 0), 0)
+    assert (found.status, found.reason.partition(" (")[0], found.cost <= 1) == ("failed", reason, True)
+
+
+@pytest.mark.parametrize("loss", [np.float32(1.5), np.array(1.5), Fraction(3, 2)])
+def test_numbers_of_other_types_are_numbers(loss: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toys.Toy, "evaluate", lambda *_: Evaluation({"loss": loss, "size": True}, np.int64(2)))
+    assert attempt(toys.Toy(), (0, 0, 0, 0), 0) == Evaluation({"loss": 1.5, "size": 1.0}, 2.0)
 
 
 @pytest.mark.parametrize(("cost", "charged"), [(7.0, 7.0), (1e308, 0.0)])

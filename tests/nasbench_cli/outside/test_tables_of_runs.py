@@ -540,6 +540,14 @@ def test_variants_of_a_method_are_kept_apart_where_two_columns_name_it(tmp_path:
     rows = read(frame, Asked(columns={"method": "method+acquisition"}), "t")
     assert set(rows.frame["method"]) == {f"{m}, {a}" for m in ("mine", "random", "theirs") for a in ("EI", "UCB")}
     assert "not read" not in rows.note
+    frame.loc[frame["seed"] < 2, "acquisition"] = np.nan
+    rows = read(frame, Asked(columns={"method": "method+acquisition"}), "t")
+    assert set(rows.frame["method"]) == {f"{m}, {a}" for m in ("mine", "random", "theirs") for a in ("-", "UCB")}
+
+
+def test_an_empty_column_is_not_proposed_as_the_value() -> None:
+    frame = trajectories().rename(columns={"value": "y"})
+    assert read(frame.assign(error=np.nan), Asked("minimise"), "t").note.startswith("the value is y")
 
 
 @pytest.mark.parametrize(
