@@ -255,6 +255,7 @@ def test_how_a_training_ended_is_no_hyperparameter(guessed: Guessed, name: str) 
     assert "? numbers" not in guessed("lr,kind,val_loss\n1,1,1\n2,wide,2\n3,deep,3\n")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_a_thousand_columns_of_choices_make_no_overflow(guessed: Guessed) -> None:
     names = [f"c{i}" for i in range(1100)]

@@ -264,7 +264,9 @@ class TestPerceptronsBesideScalars:
         expected = kernel(networks, H) * kernels.RBF(scales)(np.array([space.as_scalars(c) for c in asked]))
         assert kernel(found, own) == pytest.approx(expected, rel=1e-12)
 
-    @pytest.mark.parametrize("bench", ["nb201-cifar10", "hpolib-naval", "synthetic-cnn"])
+    @pytest.mark.parametrize(
+        "bench", [pytest.param("nb201-cifar10", marks=pytest.mark.slow), "hpolib-naval", "synthetic-cnn"]
+    )
     def test_weights_of_layers_reach_every_distance(self, bench: str) -> None:
         """Listed spaces, spaces with scalars and free networks; the values of the code are the default."""
         space: Any = open_benchmark(bench).space

@@ -54,6 +54,7 @@ SLOW = (
     "c-bohb",
     "milenas",
     "nasbot",
+    "turbo",
     "optuna-gp",
     "rf-cei",
     "rgpe",

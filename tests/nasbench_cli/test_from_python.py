@@ -86,7 +86,7 @@ def test_runs_that_are_missing_at_the_end_are_said(monkeypatch: pytest.MonkeyPat
         front.run(**ASKED)
 
 
-@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("guarded", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_script_that_forgets_that_processes_import_it_is_refused_and_stores_nothing(
     guarded: bool, tmp_path: Path
 ) -> None:

@@ -246,6 +246,7 @@ def test_a_method_that_goes_elsewhere_leaves_the_store_where_it_is(command: Comm
     assert len(pd.read_parquet(tmp_path / "s")) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_standard_error_on_a_full_disk_stops_no_run(plugged: Path, tmp_path: Path) -> None:
     asked = "run --method leaves --method evolution:population=20 --bench toy --seeds 2 --evals 3 --store s"

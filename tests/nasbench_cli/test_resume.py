@@ -132,7 +132,7 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
     assert len(Store.open(tmp_path / "store").fragments()) > 0
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("stop", "everybody"), [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGHUP, True)]
 )

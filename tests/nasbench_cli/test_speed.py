@@ -123,6 +123,7 @@ def test_without_any_images_the_other_parts_are_measured(
     assert "7 MB" in out
 
 
+@pytest.mark.slow
 def test_a_report_on_many_seeds_is_measured_with_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
     tables.many_seeds_speed(TINY)
     memory = r"\d+ MB" if sys.platform == "linux" else "unknown MB"

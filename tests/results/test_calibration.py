@@ -91,7 +91,7 @@ def test_few_seeds_show_differences_that_the_rules_before_hid(study: ModuleType)
     assert now > 1.5 * study.earlier(values, tasks.weights, 1.0)
 
 
-@pytest.mark.parametrize("number", [3, 4, 9, 13])
+@pytest.mark.parametrize("number", [3, 4, pytest.param(9, marks=pytest.mark.slow), 13])
 def test_copies_of_one_method_by_the_real_runner_do_not_differ(study: ModuleType, number: int) -> None:
     case = replace(study.CASES[number], methods=4, evals=10)
     for own in study.copies(case, 2):

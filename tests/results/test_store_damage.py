@@ -159,6 +159,7 @@ def test_the_folder_above_some_stores_names_them(tmp_path: Path) -> None:
         Store.open(tmp_path / "pipe")
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
     store = filled({make_setup(): [make_run(0, [1.0])]})
     before = content_hash(store)

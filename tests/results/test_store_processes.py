@@ -55,6 +55,7 @@ def create_when_free(folder: Path, waiting: Any) -> None:
     Store.create(folder)
 
 
+@pytest.mark.slow
 def test_scratch_of_a_living_writer_is_not_touched(store: Store) -> None:
     context = multiprocessing.get_context("spawn")
     begun, finish, waiting = context.Event(), context.Event(), context.Event()
@@ -93,6 +94,7 @@ def commit_some(folder: Path, seeds: range) -> None:
         store.commit(setup, [make_run(seed, [float(seed)])], FACTS)
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_the_same_time_lose_and_double_nothing(store: Store) -> None:
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=commit_some, args=(store.folder, range(i, i + 20))) for i in (0, 10, 5)]

@@ -270,7 +270,7 @@ def test_a_method_most_of_whose_runs_failed_is_left_out_and_the_first_sentence_s
 # Words
 
 
-@pytest.mark.parametrize("archive", ["quick", "wide", "sealed"])
+@pytest.mark.parametrize("archive", ["quick", pytest.param("wide", marks=pytest.mark.slow), "sealed"])
 def test_no_sentence_has_more_than_25_words(archive: str) -> None:
     """But for the list of search spaces."""
     stored = Archive(Path("suites/archives") / f"{archive}.zip")
