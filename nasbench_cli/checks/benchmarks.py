@@ -8,14 +8,14 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.random import Generator
 
 from nasbench.base.metrics import as_number
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.constraints import NO_BOUNDS
-from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
+from nasbench.benchmarks.spaces import FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
+from nasbench.cli.checks._scores import SAMPLES, decided, evaluated, generator, same_elsewhere, same_seed_same_scores
 from nasbench.cli.checks.check import (
     Check,
     answer,
@@ -25,32 +25,10 @@ from nasbench.cli.checks.check import (
     require,
     require_untouched,
     same,
-    scrambled,
 )
 from nasbench.cli.engine.events import collected
 
-_SAMPLES, _LIVE_EVALUATIONS = 50, 2
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))
-
-
-def _rng() -> Generator:
-    return np.random.default_rng(0)
-
-
-def _evaluated(benchmark: Benchmark) -> list[tuple[Configuration, int]]:
-    """50 random configurations with seeds; 2 for a live benchmark, whose evaluations train networks."""
-    rng = _rng()
-    count = _LIVE_EVALUATIONS if benchmark.live else _SAMPLES
-    return [(benchmark.space.sample(rng), int(rng.integers(2**63))) for _ in range(count)]
-
-
-def _decided(benchmark: Benchmark, evaluation: Evaluation) -> list[float]:
-    """Values that a seed determines: not the seconds of a live benchmark, which are measured each time."""
-    return [
-        evaluation.metrics.get(metric.name, math.nan)
-        for metric in benchmark.metrics
-        if not benchmark.live or metric.split is not None or metric.cheap
-    ]
 
 
 def _is_described(benchmark: Benchmark) -> None:
@@ -59,8 +37,8 @@ def _is_described(benchmark: Benchmark) -> None:
 
 
 def _space_holds_together(benchmark: Benchmark) -> None:
-    rng, space = _rng(), benchmark.space
-    for _ in range(_SAMPLES):
+    rng, space = generator(), benchmark.space
+    for _ in range(SAMPLES):
         configuration = space.sample(rng)
         check_member(space, configuration, "sample")
         if _has_one(space):
@@ -83,12 +61,12 @@ def _has_one(space: Space) -> bool:
 
 def _features_tell_neighbours(benchmark: Benchmark) -> str | None:
     """A configuration must have more words (what linear models see) in common with a neighbour than with a stranger."""
-    rng, space = _rng(), benchmark.space
+    rng, space = generator(), benchmark.space
     if _has_one(space):
         return "there is one configuration"
     words_of = tokenizer(space)
     near, far, most = [], [], 0
-    for _ in range(_SAMPLES):
+    for _ in range(SAMPLES):
         one = space.sample(rng)
         words, neighbour, stranger = (
             set(words_of(configuration)) for configuration in (one, space.mutate(one, rng), space.sample(rng))
@@ -116,23 +94,10 @@ def _refuses_what_is_foreign(benchmark: Benchmark) -> None:
         require(False, f"check accepts {foreign!r}")
 
 
-def _same_seed_same_scores(benchmark: Benchmark) -> None:
-    abilities.make_ready(benchmark)
-    for configuration, seed in _evaluated(benchmark):
-        first = answer(benchmark, configuration, seed)
-        scrambled()
-        second = answer(benchmark, configuration, seed)
-        one, other = _decided(benchmark, first), _decided(benchmark, second)
-        require(
-            same(one, other) and first.status == second.status,
-            f"{benchmark.space.to_json(configuration)} with seed {seed} scores {one}, then {other}",
-        )
-
-
 def _evaluations_are_whole(benchmark: Benchmark) -> str | None:
     abilities.make_ready(benchmark)
-    evaluated, failures = _evaluated(benchmark), []
-    for configuration, seed in evaluated:
+    asked, failures = evaluated(benchmark), []
+    for configuration, seed in asked:
         metrics, cost, status, reason, _ = answer(benchmark, configuration, seed)
         where = f"the evaluation of {benchmark.space.to_json(configuration)}"
         names = {metric.name for metric in benchmark.metrics}
@@ -154,8 +119,8 @@ def _evaluations_are_whole(benchmark: Benchmark) -> str | None:
         if isinstance(benchmark, abilities.KnowsMeans):
             lacking = names - set(benchmark.mean_metrics(configuration))
             require(not lacking, f"the means of {benchmark.space.to_json(configuration)} lack {sorted(lacking)}")
-    told = f"{len(failures)} of {len(evaluated)} fail; the first: {failures[0]}" if failures else None
-    require(len(failures) < len(evaluated), told or "")
+    told = f"{len(failures)} of {len(asked)} fail; the first: {failures[0]}" if failures else None
+    require(len(failures) < len(asked), told or "")
     return told
 
 
@@ -174,7 +139,7 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
     abilities.make_ready(benchmark)
     climbed = {levels[0], levels[len(levels) // 2], levels[-1]}
     looked_at = sorted({fidelity.levels[0], *climbed}, key=lambda level: level.work)
-    for configuration, seed in _evaluated(benchmark)[: 1 if benchmark.live else None]:
+    for configuration, seed in evaluated(benchmark)[: 1 if benchmark.live else None]:
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder) / "state" if benchmark.live and fidelity.continuable else None
             parts = [
@@ -191,7 +156,7 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
                 set(part.metrics) == listed if part.status == "ok" else set(part.metrics) <= listed,
                 f"{where} has the metrics {sorted(part.metrics)} at {level}, and lists {sorted(listed)}",
             )
-        end, straight = _decided(benchmark, parts[-1]), _decided(benchmark, whole)
+        end, straight = decided(benchmark, parts[-1]), decided(benchmark, whole)
         require(
             same(end, straight) and parts[-1].status == whole.status,
             f"{where} scores {end} at level {levels[-1]}, but {straight} in one go",
@@ -244,7 +209,7 @@ def _curves_are_of_their_levels(
 
 
 def _refuses_levels(benchmark: Benchmark) -> None:
-    configuration, seed = _evaluated(benchmark)[0]
+    configuration, seed = evaluated(benchmark)[0]
     beyond = {axis.name: axis.values[-1] + 1 for axis in benchmark.fidelity.axes} if benchmark.fidelity else {}
     for level in (Level(no_such_axis=1), Level(**beyond, no_such_axis=1), Level(**(beyond or {"epochs": 1}))):
         try:
@@ -261,13 +226,13 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
         return "it keeps no training"
     abilities.make_ready(benchmark)
     early, later = fidelity.ladder[:2]
-    configuration, seed = _evaluated(benchmark)[0]
+    configuration, seed = evaluated(benchmark)[0]
     with tempfile.TemporaryDirectory() as folder, collected():  # damage is a notice, which does not matter here
         state = Path(folder) / "state"
 
         def require_same(level: Level, left: str) -> None:
             kept, whole = (answer(benchmark, configuration, seed, level, place) for place in (state, None))
-            one, other = _decided(benchmark, kept), _decided(benchmark, whole)
+            one, other = decided(benchmark, kept), decided(benchmark, whole)
             why = f" ({kept.reason})" if kept.status == "failed" else ""
             what = f"{benchmark.space.to_json(configuration)} scores {one}{why} at level {level} after {left}"
             require(
@@ -288,7 +253,7 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
 
 def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
     abilities.make_ready(benchmark)
-    for configuration, seed in _evaluated(benchmark):
+    for configuration, seed in evaluated(benchmark):
         evaluation = answer(benchmark, configuration, seed)
         for metric in benchmark.metrics:
             if metric.cheap and evaluation.status == "ok":
@@ -300,9 +265,11 @@ def _many_draws_equal_single_ones(benchmark: Benchmark) -> str | None:
     space = benchmark.space
     if not isinstance(space, FiniteSpace):
         return "its configurations are not numbered"
-    rng = _rng()
-    single = [space.index(space.sample(rng)) for _ in range(_SAMPLES)]
-    require(space.sample_rows(_SAMPLES, _rng()).tolist() == single, "sample_rows and as many calls of sample differ")
+    rng = generator()
+    single = [space.index(space.sample(rng)) for _ in range(SAMPLES)]
+    require(
+        space.sample_rows(SAMPLES, generator()).tolist() == single, "sample_rows and as many calls of sample differ"
+    )
     return None
 
 
@@ -313,9 +280,9 @@ def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
     fidelity = benchmark.fidelity
     # Separate trainings have repetitions of their own at each level.
     levels = fidelity.ladder if fidelity is not None and fidelity.continuable else (None,)
-    for level, (configuration, seed) in product(levels, _evaluated(benchmark)):
+    for level, (configuration, seed) in product(levels, evaluated(benchmark)):
         count = benchmark.repetition_count(configuration)
-        one, other = (_decided(benchmark, answer(benchmark, configuration, s, level)) for s in (seed, seed % count))
+        one, other = (decided(benchmark, answer(benchmark, configuration, s, level)) for s in (seed, seed % count))
         where = f"{benchmark.space.to_json(configuration)}, of which it says that there are {count} repetitions,"
         require(same(one, other), f"{where} scores {one} with seed {seed}, but {other} with seed {seed % count}")
     return None
@@ -323,7 +290,7 @@ def _seeds_draw_repetitions(benchmark: Benchmark) -> str | None:
 
 def _quantiles_bound_shares(benchmark: Benchmark) -> str | None:
     """Checks only cheap metrics, whose values are known for many configurations."""
-    rng, told = _rng(), []
+    rng, told = generator(), []
     configurations = [benchmark.space.sample(rng) for _ in range(100)]
     for metric in benchmark.metrics:
         if not metric.cheap:
@@ -342,7 +309,7 @@ def _no_score_beats_the_oracle(benchmark: Benchmark) -> str | None:
     oracle = abilities.oracle(benchmark, NO_BOUNDS)
     if oracle is None:
         return "its oracle is not known"
-    for configuration, seed in _evaluated(benchmark):
+    for configuration, seed in evaluated(benchmark):
         score = answer(benchmark, configuration, seed).metrics.get(benchmark.objective.name, math.nan)
         require(not score < oracle.best, f"{benchmark.space.to_json(configuration)} scores {score}, below the oracle")
         require(not score > oracle.worst, f"{benchmark.space.to_json(configuration)} scores {score}, above the worst")
@@ -365,10 +332,10 @@ def _refuses_what_there_is_not(benchmark: Benchmark) -> None:
 def _leaves_global_state(benchmark: Benchmark) -> None:
     abilities.make_ready(benchmark)
     state = global_state()
-    for configuration, seed in _evaluated(benchmark)[:5]:
+    for configuration, seed in evaluated(benchmark)[:5]:
         answer(benchmark, configuration, seed)
         if not _has_one(benchmark.space):
-            benchmark.space.mutate(configuration, _rng())
+            benchmark.space.mutate(configuration, generator())
     require_untouched(changes(state))
 
 
@@ -377,7 +344,8 @@ _ALL = {
     "its space is consistent": _space_holds_together,
     "features tell neighbours from strangers": _features_tell_neighbours,
     "refuses foreign configurations": _refuses_what_is_foreign,
-    "same seed, same scores": _same_seed_same_scores,
+    "same seed, same scores": same_seed_same_scores,
+    "another process scores the same": same_elsewhere,
     "evaluations are whole": _evaluations_are_whole,
     "levels are parts of one training": _levels_are_of_one_training,
     "kept trainings survive a kill": _kept_trainings_survive_a_kill,

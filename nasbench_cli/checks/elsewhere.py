@@ -1,4 +1,4 @@
-"""Tests whether a method proposes the same in another process, with other string hashes and processor kernels."""
+"""Digests of what methods propose and benchmarks score in another process, with other string hashes and kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def digest(asked: Sequence[object]) -> str:
 
 def digests(pairs: Sequence[tuple[str, str]], environment: Mapping[str, str]) -> list[str]:
     """Digests of the usual search of each (method, benchmark), computed after another one by a process with these
-    variables set.
+    variables set; where the method is "", of the benchmark's scores.
 
     Raises Failed with the last line that the process printed, if it fails.
     """

@@ -114,13 +114,18 @@ def joined(every: Sequence[Rows]) -> Rows:
                 f"{first.name} and {other.name} of two files are not one quantity, or their rows are of other kinds: "
                 "import them into stores of their own"
             )
+    tests = {rows.test_sense for rows in every if "test" in rows.frame}
+    if len(tests) > 1:
+        raise UsageError(
+            "less is better of the test values of one file, and not of another's: bring them to one measure"
+        )
     known: dict[str, Any] = {"status": "ok", "feasible": True, "constraint": "none"}  # of a file that does not say them
     filled = []
     for frame in (rows.frame for rows in every):
         filled.append(frame.assign(**{name: own for name, own in known.items() if name not in frame}))
     frame = pd.concat(filled, ignore_index=True)
     left = tuple(dict.fromkeys(column for rows in every for column in rows.left))
-    return Rows(frame, first.name, first.shape, first.sense, first.unit, left=left)
+    return Rows(frame, first.name, first.shape, first.sense, first.unit, left=left, test_sense=next(iter(tests), None))
 
 
 def _digest(source: Source) -> str:

@@ -55,3 +55,5 @@ class Rows:
     """What was taken for what, as clauses."""
     left: tuple[str, ...] = ()
     """The columns that are not read."""
+    test_sense: Sense | None = None
+    """Whether less or more of `test` is better, where its own name says so; None: as of the value."""

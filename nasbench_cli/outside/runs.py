@@ -48,7 +48,9 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     _check_scales(frame, rows.name)
     name, frame["loss"] = _loss(rows.name, frame["value"].to_numpy(float), sense == "maximise")
     if "test" in frame:
-        frame["test"] = _loss("test", frame["test"].to_numpy(float), sense == "maximise")[1]
+        are_names_denied = rows.sense not in (None, sense)
+        of_test = sense if are_names_denied else rows.test_sense or sense
+        frame["test"] = _loss("test", frame["test"].to_numpy(float), of_test == "maximise")[1]
     runs: dict[Marks, pd.DataFrame] = {}
     first = _first(frame, rows.shape, asked.seconds)
     for key, own in frame.groupby([*MARKS], sort=True):

@@ -12,10 +12,13 @@ import pandas as pd
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed, some
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
+from nasbench.benchmarks.tabular.meaning import meaning_of, split_of
 from nasbench.cli.outside._unused import check_named, check_unused, plain
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
 
+_NO_SCORES = ("seconds", "resource", "size")
+"""Meanings of what is no value beside a score on test data."""
 _LISTED = 20
 """Largest number of columns that a note names."""
 _NAMES = {
@@ -100,7 +103,10 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         check_unused(frame, left, setting, frame[roles["seed"]] if "seed" in roles else alone)
         notes += [f"not read: {some(left, most=_LISTED)}"] * bool(left)
     sense = asked.sense if is_ours else _sense(value)
-    return Rows(rows, value, shape, sense, "", "; ".join(notes), () if is_ours else tuple(left))
+    test = None if is_ours or "test" not in roles else _sense(roles["test"])
+    if test not in (None, sense):
+        notes.append(f"{'less' if test == 'minimise' else 'more'} of {roles['test']} is better")
+    return Rows(rows, value, shape, sense, "", "; ".join(notes), () if is_ours else tuple(left), test)
 
 
 def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:
@@ -147,7 +153,9 @@ def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     rest = [c for c in free if pd.api.types.is_numeric_dtype(frame[c])]
     named = [c for c in free if _VALUE.fullmatch(plain(c)) or (c in rest and is_score(c))]
     found = [c for c in named if plain(c) == "value"] or named or (rest if len(rest) == 1 else [])
-    if len(found) == 1:
+    if "test" in roles and all(split_of(c) == "train" or meaning_of(c) in _NO_SCORES for c in found):
+        found = [roles["test"], *found]  # a paper's table: what was selected by is not in it
+    elif len(found) == 1:
         return str(found[0])
     if found:
         raise UsageError(f"{listed(found, 'or')} may be the value: --column value={found[0]} says which")

@@ -113,7 +113,8 @@ def test_what_has_no_effect_makes_no_other_configuration(
 def test_our_live_benchmarks_keep_their_promises(name: str) -> None:
     pytest.importorskip("sklearn")
     for check in BENCHMARK_CHECKS:
-        check(name)
+        if "another process" not in check.promise:  # test_processors.py tries that for all of them in one process
+            check(name)
 
 
 def test_an_evaluation_computes_on_one_thread() -> None:

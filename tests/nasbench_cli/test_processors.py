@@ -16,13 +16,16 @@ import pytest
 
 from nasbench.base.arithmetic import fix, processor
 from nasbench.base.repeatability import Repeatable
-from nasbench.benchmarks import open_benchmark
-from nasbench.cli.checks import METHOD_CHECKS
-from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digests, environment_for
+from nasbench.benchmarks import BENCHMARKS, open_benchmark
+from nasbench.benchmarks.learners.estimators import LEARNERS
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS
+from nasbench.cli.checks._scores import scores
+from nasbench.cli.checks.check import NotTested
+from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digest, digests, environment_for
 from nasbench.cli.engine import provenance
 from nasbench.methods import METHODS, MethodSpec, Problem
 from tests.conftest import Lend
-from tests.nasbench_cli.toys import Careful
+from tests.nasbench_cli.toys import Careful, Toy
 
 PAGE = Path(__file__).parents[2] / "docs" / "notebook" / "reliability.md"
 X86 = platform.machine() == "x86_64"
@@ -128,9 +131,9 @@ def test_the_narrower_statement_of_method_and_benchmark_holds() -> None:
     assert Repeatable.both(anywhere, anywhere) == anywhere
 
 
-def checked(folder: Path, ask: str) -> subprocess.CompletedProcess[str]:
-    """What `nasbench check` says of a third party's method that draws at random, after the lines `ask`."""
-    (folder / "whimsical.py").write_text(
+def whimsical(ask: str) -> str:
+    """A method that draws at random, after the lines `ask`."""
+    return (
         "from nasbench.methods import Method\n\n\n"
         "class Whimsical(Method):\n"
         '    """Does something before it draws."""\n\n'
@@ -142,13 +145,19 @@ def checked(folder: Path, ask: str) -> subprocess.CompletedProcess[str]:
         "    def tell(self, observation):\n"
         "        pass\n"
     )
-    facts = folder / "whimsical-1.0.dist-info"
+
+
+def checked(folder: Path, code: str, kind: str = "methods", *asked: str) -> subprocess.CompletedProcess[str]:
+    """What `nasbench check` says of a third party's only class."""
+    (folder / "third.py").write_text(code)
+    facts = folder / "third-1.0.dist-info"
     facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: whimsical\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[nasbench.methods]\nwhimsical = whimsical:Whimsical\n")
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: third\nVersion: 1.0\n")
+    name = code.partition("\nclass ")[2].partition("(")[0]
+    (facts / "entry_points.txt").write_text(f"[nasbench.{kind}]\n{name.lower()} = third:{name}\n")
     root = str(Path(__file__).parents[2])
     return subprocess.run(
-        [sys.executable, "-m", "nasbench", "check", "whimsical", "--bench", "hpolib-naval"],
+        [sys.executable, "-m", "nasbench", "check", *(asked or (name.lower(), "--bench", "hpolib-naval"))],
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{root}", "PYTHONHASHSEED": "1"},
         capture_output=True,
         text=True,
@@ -156,12 +165,52 @@ def checked(folder: Path, ask: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+REMEMBERING = """
+from numpy.random import default_rng
+
+from nasbench import Benchmark, Evaluation, GridSpace, Metric
+from nasbench.benchmarks.spaces import Ordinal
+
+
+class Remembering(Benchmark):
+    "Noise, kept by the configuration alone."
+
+    name, family, source, licence, checksum = "remembering", "functions", "a formula", "MIT", "1"
+    space, metrics = GridSpace([Ordinal("x", tuple(range(99)))]), (Metric("loss", ""),)
+    done = {}
+
+    def __init__(self):
+        self.done = MEMORY
+
+    def measure(self, configuration, seed, upto, state, /):
+        return Evaluation({"loss": self.done.setdefault(configuration, default_rng(seed).random())}, cost=60.0)
+"""
+
+
+@pytest.mark.parametrize("memory", ["{}", "self.done"])
+def test_the_check_finds_a_benchmark_that_remembers_other_seeds(tmp_path: Path, memory: str) -> None:
+    """Its runs would depend on which one came first."""
+    run = checked(tmp_path, REMEMBERING.replace("MEMORY", memory), "benchmarks", "remembering")
+    assert run.returncode == 1
+    assert "what is kept between evaluations must go by configuration and seed" in " ".join(run.stdout.split())
+    assert "15 of 16" in run.stdout
+
+
+def test_our_benchmarks_score_the_same_in_another_process_after_other_seeds() -> None:
+    names = [name for name in BENCHMARKS.names() if not name.startswith("medmnist-") and name != "digits"]
+    names += [f"learner:{name}:diabetes" for name in LEARNERS] if importlib.util.find_spec("sklearn") else []
+    elsewhere = digests([("", name) for name in names], OTHER_HASHES)
+    here = [digest(scores(open_benchmark(name))) for name in names]
+    assert [name for name, a, b in zip(names, here, elsewhere, strict=True) if a != b] == []
+    assert len(set(here)) == len(here)
+
+
 def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(tmp_path: Path) -> None:
     """As `bananas` did: what is taken first from a set of strings differs between processes."""
-    run = checked(
-        tmp_path,
-        "        for _ in range(1 + list({str(n) for n in range(1000)}).index('7')):\n            self._rng.random()\n",
+    drawn = (
+        "        for _ in range(1 + list({str(n) for n in range(1000)}).index('7')):\n            self._rng.random()\n"
     )
+    run = checked(tmp_path, whimsical(drawn))
     assert run.returncode == 1
     assert "sort what comes out of sets" in " ".join(run.stdout.split())
     assert "13 of 14" in run.stdout
@@ -171,9 +220,8 @@ def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(t
 def test_the_check_finds_a_method_whose_searches_share_what_the_first_one_drew(tmp_path: Path) -> None:
     """The first search leaves its design behind, which fits all later ones by the same seed."""
     drawn = "vars(type(self)).get('drawn') or self._space.sample(self._rng)"
-    run = checked(
-        tmp_path, f"        type(self).drawn = {drawn}\n        self._rng.random()\n        return self.drawn\n"
-    )
+    kept = f"        type(self).drawn = {drawn}\n        self._rng.random()\n        return self.drawn\n"
+    run = checked(tmp_path, whimsical(kept))
     assert run.returncode == 1
     assert "keep nothing outside the method's object" in " ".join(run.stdout.split())
 
@@ -181,15 +229,14 @@ def test_the_check_finds_a_method_whose_searches_share_what_the_first_one_drew(t
 @pytest.mark.slow
 def test_the_check_does_not_wait_for_a_thread_that_a_method_leaves_running(tmp_path: Path) -> None:
     started = "threading.Thread(target=time.sleep, args=(1e6,)).start()"
-    run = checked(
-        tmp_path, f"        import threading, time\n        hasattr(self, 'at') or {started}\n        self.at = 1\n"
-    )
+    begun = f"        import threading, time\n        hasattr(self, 'at') or {started}\n        self.at = 1\n"
+    run = checked(tmp_path, whimsical(begun))
     assert "14 of 14" in run.stdout
 
 
 @pytest.mark.slow
 def test_the_check_takes_nothing_that_a_method_prints_for_its_proposals(tmp_path: Path) -> None:
-    run = checked(tmp_path, "        print('a word', 'and another')\n")
+    run = checked(tmp_path, whimsical("        print('a word', 'and another')\n"))
     assert run.returncode == 0, run.stdout
     assert "14 of 14" in run.stdout
     assert "a word" not in run.stdout
@@ -198,7 +245,15 @@ def test_the_check_takes_nothing_that_a_method_prints_for_its_proposals(tmp_path
 def test_a_method_of_this_process_alone_is_not_tried_elsewhere(lend: Lend) -> None:
     lend(METHODS, "careful", Careful)
     (check,) = (c for c in METHOD_CHECKS if "another process" in c.promise)
-    assert "only in this process" in str(check("careful", "hpolib-naval"))
+    with pytest.raises(NotTested, match="only in this process"):
+        check("careful", "hpolib-naval")
+
+
+def test_a_benchmark_of_this_process_alone_is_not_tried_elsewhere(lend: Lend) -> None:
+    lend(BENCHMARKS, "toy", Toy)
+    (check,) = (c for c in BENCHMARK_CHECKS if "another process" in c.promise)
+    with pytest.raises(NotTested, match="only in this process"):
+        check("toy")
 
 
 def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:

@@ -14,6 +14,7 @@ from scipy import stats
 
 import nasbench as public
 from nasbench.base.errors import StoreError, UsageError
+from nasbench.benchmarks.tabular.direction import Sense
 from nasbench.cli.outside.importing import import_runs
 from nasbench.cli.outside.readers import reader_of
 from nasbench.cli.outside.rows import Asked
@@ -346,6 +347,62 @@ def test_a_test_value_is_reported_and_selects_nothing(tmp_path: Path) -> None:
     found = public.report(frame, out=tmp_path / "report", format="csv", direction="minimise")
     (table,) = (table for name, table in found.tables.items() if "test" in name)
     assert len(table)
+
+
+@pytest.mark.parametrize(
+    ("beside", "listed"),
+    [
+        (["test_error", "train_seconds"], "test_error or train_seconds"),
+        (["test_acc", "latency"], "test_acc or latency"),
+        (["train_accuracy", "test_accuracy"], "test_accuracy or train_accuracy"),
+        (["test_loss", "n_params"], "test_loss or n_params"),
+        (["test_error"], "test_error"),
+    ],
+)
+def test_a_time_a_size_or_a_score_of_training_is_no_value_beside_a_test_value(beside: list[str], listed: str) -> None:
+    frame = finals(trajectories())
+    frame = frame.drop(columns="value").assign(**{name: frame["value"] * (1 + n) for n, name in enumerate(beside)})
+    with pytest.raises(UsageError, match=f"^{listed} may be the value: --column value={listed.partition(' ')[0]} says"):
+        read(frame, Asked(), "t")
+    asked = {name: read(frame, Asked(columns={"value": name}), "t").name for name in beside}
+    assert asked == {name: name for name in beside}
+    other = {"train_accuracy": "val_loss"}  # without another score beside it, the validation's is the value
+    rows = read(frame.rename(columns=other).assign(val_loss=0.5), Asked(), "t")
+    assert (rows.name, "test" in rows.frame) == ("val_loss", True)
+
+
+@pytest.mark.parametrize(
+    ("value", "test", "rises", "less"),
+    [
+        ("val_loss", "test_acc", (False, True), None),
+        ("val_acc", "test_error", (True, False), None),
+        ("val_acc", "test_acc", (True, True), None),
+        ("y", "test_acc", (False, True), "minimise"),
+        ("y", "test_value", (True, True), "maximise"),
+        ("val_acc", "test_acc", (False, False), "minimise"),  # who says it denies what such names say
+    ],
+)
+def test_a_test_values_own_name_says_its_direction(
+    value: str, test: str, rises: tuple[bool, bool], less: Sense | None, tmp_path: Path
+) -> None:
+    frame = finals(trajectories())
+    good = frame["method"] == "mine"
+    frame["value"] = np.where(good == rises[0], 0.9, 0.1) + frame["value"] / 100
+    frame = frame.rename(columns={"value": value}).assign(**{test: np.where(good == rises[1], 0.8, 0.2)})
+    notes = import_runs([frame], tmp_path / "store", Asked(less))
+    assert (f"of {test} is better" in " ".join(notes)) == (rises[0] != rises[1])
+    for metric in ("objective", "test"):
+        asked = {} if metric == "objective" else {"metric": metric}
+        found = public.report(tmp_path / "store", out=tmp_path / metric, format="csv", **asked)
+        assert found.text.partition(" is first")[0].endswith("mine")
+
+
+def test_test_values_of_two_files_have_one_direction(tmp_path: Path) -> None:
+    one = finals(trajectories()).rename(columns={"value": "val_loss"})
+    frames = [one.assign(test_acc=0.5), one.assign(test_error=0.5, method=one["method"] + "+")]
+    with pytest.raises(UsageError, match="bring them to one measure"):
+        import_runs(frames, tmp_path / "store", Asked())
+    import_runs([frames[0], frames[1].drop(columns="test_error")], tmp_path / "other", Asked())
 
 
 def test_the_report_says_that_runs_were_made_elsewhere(tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""Scores of a benchmark, which a configuration and a seed decide, in whatever order and process they are asked for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from nasbench.benchmarks import Benchmark, Evaluation, abilities
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.checks.check import NotTested, answer, require, same, scrambled
+from nasbench.cli.checks.elsewhere import OTHER_HASHES, UNKNOWN, digest, digests
+
+SAMPLES, _LIVE_EVALUATIONS = 50, 2
+
+
+def generator() -> Generator:
+    return np.random.default_rng(0)
+
+
+def evaluated(benchmark: Benchmark) -> list[tuple[Configuration, int]]:
+    """50 random configurations with seeds; 2 for a live benchmark, whose evaluations train networks."""
+    rng = generator()
+    count = _LIVE_EVALUATIONS if benchmark.live else SAMPLES
+    return [(benchmark.space.sample(rng), int(rng.integers(2**63))) for _ in range(count)]
+
+
+def decided(benchmark: Benchmark, evaluation: Evaluation) -> list[float]:
+    """Values that a seed determines: not the seconds of a live benchmark, which are measured each time."""
+    return [
+        evaluation.metrics.get(metric.name, math.nan)
+        for metric in benchmark.metrics
+        if not benchmark.live or metric.split is not None or metric.cheap
+    ]
+
+
+def scores(benchmark: Benchmark, *, after_others: bool = False) -> list[str]:
+    """What 50 configurations score, one on a live benchmark, as text.
+
+    Args:
+        after_others: whether each is first asked for with another seed.
+    """
+    abilities.make_ready(benchmark)
+    found = []
+    for configuration, seed in evaluated(benchmark)[: 1 if benchmark.live else None]:
+        if after_others:
+            answer(benchmark, configuration, seed // 2 + 1)
+        told = answer(benchmark, configuration, seed)
+        found.append(f"{told.status} {decided(benchmark, told)}")
+    return found
+
+
+def same_seed_same_scores(benchmark: Benchmark) -> None:
+    abilities.make_ready(benchmark)
+    for configuration, seed in evaluated(benchmark):
+        first = answer(benchmark, configuration, seed)
+        scrambled()
+        second = answer(benchmark, configuration, seed)
+        one, other = decided(benchmark, first), decided(benchmark, second)
+        require(
+            same(one, other) and first.status == second.status,
+            f"{benchmark.space.to_json(configuration)} with seed {seed} scores {one}, then {other}",
+        )
+
+
+def same_elsewhere(benchmark: Benchmark) -> None:
+    """Finds what a benchmark remembers of other seeds, in its object or its class."""
+    (elsewhere,) = digests([("", benchmark.name)], OTHER_HASHES)
+    if elsewhere == UNKNOWN:
+        raise NotTested("it is registered only in this process")
+    require(
+        elsewhere == digest(scores(benchmark)),
+        "a process with other hashes of strings, or that was asked for another seed of a configuration before, scores "
+        "it otherwise: what is kept between evaluations must go by configuration and seed",
+    )
