@@ -7,10 +7,10 @@ import sys
 from nasbench.base.foreign import cleaned
 from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError, open_benchmark
-from nasbench.cli.checks._scores import scores
 from nasbench.cli.checks.check import Failed
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest
 from nasbench.cli.checks.methods import Trial
+from nasbench.cli.checks.scores import scores
 from nasbench.cli.engine.evaluations import explained
 from nasbench.methods import MethodSpec
 

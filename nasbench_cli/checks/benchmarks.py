@@ -15,7 +15,6 @@ from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.spaces import FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
-from nasbench.cli.checks._scores import SAMPLES, decided, evaluated, generator, same_elsewhere, same_seed_same_scores
 from nasbench.cli.checks.check import (
     Check,
     answer,
@@ -26,6 +25,7 @@ from nasbench.cli.checks.check import (
     require_untouched,
     same,
 )
+from nasbench.cli.checks.scores import SAMPLES, decided, evaluated, generator, same_elsewhere, same_seed_same_scores
 from nasbench.cli.engine.events import collected
 
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))

@@ -19,9 +19,9 @@ from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import BENCHMARKS, open_benchmark
 from nasbench.benchmarks.learners.estimators import LEARNERS
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS
-from nasbench.cli.checks._scores import scores
 from nasbench.cli.checks.check import NotTested
 from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digest, digests, environment_for
+from nasbench.cli.checks.scores import scores
 from nasbench.cli.engine import provenance
 from nasbench.methods import METHODS, MethodSpec, Problem
 from tests.conftest import Lend
