@@ -16,6 +16,7 @@ SAMPLES, _LIVE_EVALUATIONS = 50, 2
 
 
 def generator() -> Generator:
+    """A generator in the state that all checks of benchmarks begin with."""
     return np.random.default_rng(0)
 
 
@@ -52,6 +53,7 @@ def scores(benchmark: Benchmark, *, after_others: bool = False) -> list[str]:
 
 
 def same_seed_same_scores(benchmark: Benchmark) -> None:
+    """Raises Failed if a configuration scores something else when it is asked for a second time with the same seed."""
     abilities.make_ready(benchmark)
     for configuration, seed in evaluated(benchmark):
         first = answer(benchmark, configuration, seed)
@@ -65,7 +67,10 @@ def same_seed_same_scores(benchmark: Benchmark) -> None:
 
 
 def same_elsewhere(benchmark: Benchmark) -> None:
-    """Finds what a benchmark remembers of other seeds, in its object or its class."""
+    """Raises Failed if scores follow what a benchmark remembers of other seeds, in its object or its class.
+
+    Raises NotTested if another process does not know the benchmark.
+    """
     (elsewhere,) = digests([("", benchmark.name)], OTHER_HASHES)
     if elsewhere == UNKNOWN:
         raise NotTested("it is registered only in this process")
