@@ -57,7 +57,7 @@ def read(text: str) -> Program:
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError) as error:
-        why = "it nests too deeply" if isinstance(error, RecursionError) else error
+        why = "it nests too deeply" if isinstance(error, RecursionError) else f"{error}; to_json writes it"
         raise UsageError(f"this is not ConfigSpace's JSON: {why}") from None
     try:
         hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}

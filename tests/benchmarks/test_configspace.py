@@ -235,6 +235,7 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
     ("text", "sentence"),
     [
         ("[]", "not ConfigSpace's JSON"),
+        ("name: a\nhyperparameters: []\n", "not ConfigSpace's JSON: .*; to_json writes it"),
         (of(THREE, [{**BELOW, "parent": "zz"}]), "not ConfigSpace's JSON: 'zz' is missing"),
         (of(THREE, [{**BELOW, "child": "zz"}]), "not ConfigSpace's JSON: 'zz' is missing"),
         (of(THREE, [{**BELOW, "parent": "b", "value": 1}]), "run in a circle"),
