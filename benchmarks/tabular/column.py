@@ -35,6 +35,11 @@ _CUT = re.compile(
     re.IGNORECASE,
 )
 """Ends of names whose number is no epoch: a rank at which lists are cut (`ndcg@10`), a threshold, a data set."""
+_OF_A_ROUND = re.compile(
+    r"(?:\w+[\W_])?nodes?(?:_?(?:list|names?))?|(?:mini_?)?batch(?:es)?|stages?|rounds|splits", re.IGNORECASE
+)
+"""Names of amounts that a person chooses, or of the machine, the round or the part of the data of a row."""
+_MANY_ROWS = 10  # as many numbers in a random order hardly ever rise
 _BITS = {2, 4, 8, 16, 32, 64}
 
 
@@ -71,6 +76,17 @@ class Column:
     @cached_property
     def missing(self) -> int:
         return int(self.values.isna().sum())
+
+    @property
+    def rises(self) -> bool:
+        """Whether its numbers never fall from row to row, in ten rows or more."""
+        return self.is_number and self.values.count() >= _MANY_ROWS and self.values.dropna().is_monotonic_increasing
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its values are the whole numbers from 0 or from 1 on, three at least."""
+        found = set(self.values.dropna())
+        return len(found) > 2 and found in (set(range(len(found))), set(range(1, len(found) + 1)))
 
     @property
     def has_fractions(self) -> bool:
@@ -131,7 +147,13 @@ def _column(export: Export, name: str, frame: pd.DataFrame) -> Column:
     column = Column(name, frame[name], _meaning(export, name, frame), _sense(export, name, frame))
     if export.is_choice(name) and may_number_repetitions(name):
         return replace(column, doubt="or does it number repetitions?")
-    if column.meaning != "choice" or export.is_choice(name) or not column.is_number:
+    if column.meaning != "choice" or export.is_choice(name):
+        return column
+    if _OF_A_ROUND.fullmatch(name) and (
+        column.rises and column.is_counted if column.is_number else column.distinct > 1
+    ):
+        return replace(column, doubt="chosen, or the machine, the round or the part of the data of a row?")
+    if not column.is_number:
         return column
     if column.has_few:  # rounded scores have few values, too
         is_doubtful = column.has_fractions and is_score(name) and not is_surely_chosen(name)

@@ -36,7 +36,6 @@ _OF_A_PART = re.compile(
 """Words of times that are hardly those of a whole evaluation."""
 _BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
 """Words of times that, alone, do not say what took them: it may be the search so far."""
-_MANY_ROWS = 10  # as many numbers in a random order hardly ever rise
 _NO_SCORES = {"seconds": "a time", "resource": "a resource (used, or gained?)", "size": "a size"}
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
@@ -241,18 +240,10 @@ def _strange_in_times(column: Column, roles: Roles) -> str:
     if column.has_few:
         return f"a hyper-parameter of {column.distinct} values"
     is_bare = all(map(_BARE.fullmatch, (part for _, *parts in words_of(column.name) for part in parts)))
-    is_explained = roles.repetition or roles.epoch or any(map(_rises, roles.choices))
-    if is_bare and _rises(column) and not is_explained:
+    is_explained = roles.repetition or roles.epoch or any(column.rises for column in roles.choices)
+    if is_bare and column.rises and not is_explained:
         return "it rises from row to row, as if counted from the beginning of the search"
     return column.name if matches(column.name.replace(PLACE, ""), _OF_A_PART) else ""
-
-
-def _rises(column: Column) -> bool:
-    """Whether the numbers of a column never fall from row to row, in ten rows or more."""
-    if not column.is_number:
-        return False
-    numbers = column.values.dropna()
-    return len(numbers) >= _MANY_ROWS and bool((np.diff(numbers) >= 0).all())
 
 
 def _not_counted(column: Column) -> str:
@@ -294,7 +285,7 @@ def _seen(column: Column, values: list[Any]) -> str:
     is_many = not column.has_few if column.is_number else len(values) > FEW
     if not doubt and is_many and column.meaning is None:
         doubt = "or is it a measurement?"
-    if not doubt and column.meaning is None and len(values) > 2 and _are_counted(values):
+    if not doubt and column.meaning is None and column.is_counted:
         doubt = "or does it number repetitions?"
     return f"? {remark}; {doubt}" if doubt else remark
 
@@ -313,11 +304,6 @@ def _of_splits(texts: list[str]) -> str:
     if len(texts) > 1 and all(map(split_of, texts)):
         return "splits of the data? Then keep the rows of one: the others are scores of the same trainings"
     return ""
-
-
-def _are_counted(values: list[Any]) -> bool:
-    """Whether ascending values are the whole numbers from 0 or from 1 on."""
-    return values in (list(range(len(values))), list(range(1, len(values) + 1)))
 
 
 def _cell() -> Iterator[list[Line]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tokenize
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
@@ -34,9 +35,23 @@ def registrations(folder: Path, registry: str) -> Iterator[tuple[Path, Entry]]:
     """
     for path in sorted(folder.rglob("*.py"), key=lambda path: (path.parent, path.name)):
         place = path.relative_to(folder).parts
-        for found in _REGISTERED.finditer(path.read_text(encoding="utf-8")):
+        for found in _REGISTERED.finditer(_source(path)):
             if found["registry"] == registry:
                 yield path, Entry(found["name"], found["summary"] or "", place[0] if len(place) > 1 else "")
+
+
+def _source(path: Path) -> str:
+    """The text of a module, in the encoding that it declares; empty of what Python imports no module from.
+
+    Such are hidden files, as Emacs and macOS leave them; and one that cannot be read, of which an import says why.
+    """
+    if "." in path.stem:
+        return ""
+    try:
+        with tokenize.open(path) as file:
+            return file.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return ""
 
 
 def points_of(group: str) -> tuple[list[EntryPoint], dict[str, str]]:

@@ -37,7 +37,7 @@ def suites(context: click.Context, parameter: click.Parameter, begun: str) -> li
     """Names of suites that begin with `begun`, and paths of suites in `suites/`."""
     from nasbench.cli.engine.suite_files import suite_files
 
-    return _fitting([*(p.stem for p in suite_files()), *map(str, Path("suites").glob("*.toml"))], begun)
+    return _fitting([*(p.stem for p in suite_files()), *map(str, Path("suites").glob("[!.]*.toml"))], begun)
 
 
 def _fitting(names: list[str], begun: str) -> list[str]:

@@ -89,12 +89,17 @@ def _files(module: str, read: Read) -> tuple[str, Path, tuple[Path, ...]]:
     """The source files that count for a module, with their name for messages and the folder that they are in."""
     package = component(module)
     folder = _folder(package)
-    files = sorted(islice(folder.rglob("*.py"), _MOST_FILES + 1)) if folder else []
+    files = _in_folder(folder) if folder else []
     if folder and 0 < len(files) <= _MOST_FILES:
         return package.rpartition(".")[2], folder, tuple(files)
     alone = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     room = package.rpartition(".")[0] if is_ours(module) else package if folder else ""
     return alone.name, alone.parent, (alone, *_helpers(alone, _Room(room, _folder(room) or alone.parent), read))
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    """The modules in a folder, one more than the most that count at most; hidden files, as editors leave, are none."""
+    return sorted(islice((path for path in folder.rglob("*.py") if "." not in path.stem), _MOST_FILES + 1))
 
 
 def _folder(package: str) -> Path | None:
@@ -188,7 +193,7 @@ def _modules(top: str) -> dict[str, Path]:
         return {}
     if places[0].is_file():
         return {places[0].name: places[0]} if places[0].suffix == ".py" else {}
-    paths = sorted(islice(places[0].rglob("*.py"), _MOST_FILES + 1))
+    paths = _in_folder(places[0])
     return {f"{top}/{path.relative_to(places[0])}": path for path in paths} if len(paths) <= _MOST_FILES else {}
 
 

@@ -13,9 +13,9 @@ _OURS = Path(__file__).parents[2] / "suites"
 def suite_files() -> list[Path]:
     """Suite files by name: those that come with nasbench, and those of the folder `suites` of the working directory.
 
-    Of two with the same name the working directory's counts.
+    Of two with the same name the working directory's counts. Hidden files, as editors leave, are none.
     """
-    files = {path.name: path for folder in (_OURS, Path("suites")) for path in folder.glob("*.toml")}
+    files = {path.name: path for folder in (_OURS, Path("suites")) for path in folder.glob("[!.]*.toml")}
     return [files[name] for name in sorted(files)]
 
 

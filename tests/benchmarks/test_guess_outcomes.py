@@ -279,6 +279,23 @@ def test_a_digest_beside_the_choice_that_it_follows_from_is_asked_about_and_not_
         assert re.search(r'name = "model"\nkind = .*# \? .*did a training make them\?', text)
 
 
+@pytest.mark.parametrize("name", ["node", "Node", "compute_node", "node_name", "NodeList", "batch", "stage"])
+def test_texts_under_a_name_for_amounts_are_asked_about(tmp_path: Path, name: str) -> None:
+    """Clusters name the machine so, laboratories the round."""
+    text = guessed(tmp_path, GRID | {name: ["c1-12", "c1-13", "gpu001", "c1-12"] * 10, "val_acc": ACCURACIES})
+    assert re.search(rf'name = "{name}"\nkind = .*# \? .*the machine, the round or the part of the data', text)
+
+
+@pytest.mark.parametrize("name", ["batch", "stage", "rounds"])
+def test_numbers_that_count_down_the_file_may_be_rounds(tmp_path: Path, name: str) -> None:
+    rounds = [1 + i // 4 for i in range(40)]
+    sample = {"lr": np.random.default_rng(0).random(40)}
+    said = "chosen, or the machine, the round"
+    assert said in guessed(tmp_path, {name: rounds} | sample | {"val_acc": ACCURACIES})
+    assert said not in guessed(tmp_path, {name: [16 * n for n in rounds]} | sample | {"val_acc": ACCURACIES})
+    assert said not in guessed(tmp_path, {name: rounds[::-1]} | sample | {"val_acc": ACCURACIES})
+
+
 def test_grids_samples_and_paired_choices_are_no_doubt(tmp_path: Path) -> None:
     assert "follows from" not in guessed(tmp_path, GRID | {"val_acc": ACCURACIES})
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nasbench.base import registry as registry_module
-from nasbench.base.catalogue import points_of
+from nasbench.base.catalogue import points_of, registrations
 from nasbench.base.registry import Registry
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.images import DATASETS, Dataset, ImageBenchmark
@@ -186,3 +186,15 @@ def test_an_error_that_a_plug_in_makes_as_it_is_loaded_has_its_line(
     assert spaces.names() == []
     assert spaces.broken["falls"] == "the levels of lr must ascend: [0.1, 0.01] (falling.py:2)"
     assert spaces.broken["gone"] == "ModuleNotFoundError: No module named 'no_such_module'"
+
+
+def test_files_that_editors_and_other_systems_leave_register_nothing_and_stop_nobody(tmp_path: Path) -> None:
+    """macOS leaves `._greedy.py` on shares, Emacs a link that leads nowhere; a declared encoding is Python's."""
+    code = '@METHODS.register("{}")\nclass Greedy(Method):\n    """By André."""\n'
+    (tmp_path / "latin.py").write_bytes(f"# -*- coding: latin-1 -*-\n{code.format('latin')}".encode("latin-1"))
+    (tmp_path / "strange.py").write_bytes(code.format("strange").encode("latin-1"))
+    (tmp_path / "._plain.py").write_bytes(b"\x00\x05\x16\x07\xff" + code.format("hidden").encode())
+    (tmp_path / ".#plain.py").symlink_to("me@host.4242:1700000000")
+    (tmp_path / "plain.py").write_text(code.format("plain"), encoding="utf-8")
+    found = [(entry.name, entry.summary) for _, entry in registrations(tmp_path, "METHODS")]
+    assert found == [("latin", "By André."), ("plain", "By André.")]

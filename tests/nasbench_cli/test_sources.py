@@ -117,6 +117,8 @@ def test_every_file_of_a_package_counts_and_of_a_large_one_that_of_the_method(
     lend(METHODS, "own", bobs_own.own.Own)
     (whole,) = current_sources()(make_setup("own", "not-here"))
     assert (whole.of, whole.name, whole.released) == ("method", "bobs_own", False)
+    (folder / "deep" / ".#words.py").symlink_to("me@host.4242")  # as Emacs leaves it while a file is edited
+    assert digest_of("own") == [whole.digest]
     (folder / "deep" / "words.py").write_text("FIRST = 2\n")
     assert digest_of("own") != [whole.digest]
     monkeypatch.setattr(sources, "_MOST_FILES", 2)

@@ -171,7 +171,9 @@ def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
 def test_a_suite_goes_by_its_name_too(nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "suites").mkdir()
     (tmp_path / "suites" / "mine.toml").write_text(WHOLE + "evals = 5")
+    (tmp_path / "suites" / "._mine.toml").write_bytes(b"\x00\xff")  # as macOS leaves it on a share
     monkeypatch.chdir(tmp_path)
+    assert "._mine" not in nasbench("list", "suites").out
     assert nasbench("run", "--suite", "mine").code == 0
     assert (tmp_path / "runs" / "mine").is_dir()
     moved = (tmp_path / "runs" / "mine").rename(tmp_path / "moved")
