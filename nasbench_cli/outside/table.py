@@ -152,7 +152,8 @@ def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     free = [c for c in _header(frame) if c not in roles.values() and frame[c].notna().any()]
     rest = [c for c in free if pd.api.types.is_numeric_dtype(frame[c])]
     named = [c for c in free if _VALUE.fullmatch(plain(c)) or (c in rest and is_score(c))]
-    found = [c for c in named if plain(c) == "value"] or named or (rest if len(rest) == 1 else [])
+    texts = [c for c in free if is_score(c)]  # a score that is no number in some row: that row is named
+    found = [c for c in named if plain(c) == "value"] or named or texts or (rest if len(rest) == 1 else [])
     if "test" in roles and all(split_of(c) == "train" or meaning_of(c) in _NO_SCORES for c in found):
         found = [roles["test"], *found]  # a paper's table: what was selected by is not in it
     elif len(found) == 1:

@@ -349,6 +349,15 @@ def test_a_test_value_is_reported_and_selects_nothing(tmp_path: Path) -> None:
     assert len(table)
 
 
+@pytest.mark.parametrize("mark", ["OOM", "89.60*"])
+def test_a_score_that_is_no_number_everywhere_stays_the_value(mark: str) -> None:
+    """And what stands beside it does not become it."""
+    frame = finals(trajectories()).rename(columns={"value": "accuracy"}).assign(gpu_hours=2.0)
+    frame["accuracy"] = frame["accuracy"].astype(object).where(frame.index != 20, mark)
+    with pytest.raises(UsageError, match=f"accuracy is '{re.escape(mark)}' in row 21: not a number"):
+        read(frame, Asked(), "t")
+
+
 @pytest.mark.parametrize(
     ("beside", "listed"),
     [
