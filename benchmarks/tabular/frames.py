@@ -27,6 +27,8 @@ MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
+_MOST_TEXT = MOST_BYTES // 4
+"""The same of Parquet with texts, of which a few bytes may stand for many: with its way into pandas it takes 1 GB."""
 LINE_END = re.compile(rb"[\r\n]")
 MOST_CELLS = 1 << 25
 """Largest number of values that are read: NAS-Bench-101 with three repetitions has 15 million."""
@@ -37,6 +39,7 @@ MOST_LETTERS = 400_000
 MOST_COLUMNS = 10_000
 """Largest number of columns of a user's table: the header alone of a million takes gigabytes."""
 _TABLES = 512  # batches that are put together at once
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
 _LONGEST_LINE = 1 << 20  # as Arrow's, which refuses a longer one
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
@@ -241,9 +244,12 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
     refuse_cells(data, table.num_rows, len(wanted))  # of Parquet it is known before
-    for place, column in enumerate(table.schema):
+    for place, (column, values) in enumerate(zip(table.schema, table.columns, strict=True)):
         if pa.types.is_null(column.type):  # pandas would hold a Python object for each row
             table = table.set_column(place, column.name, pa.nulls(table.num_rows, pa.float32()))
+        elif pa.types.is_duration(column.type):
+            seconds = pc.divide(values.cast(pa.int64()).cast(pa.float64()), _PER_SECOND[column.type.unit])
+            table = table.set_column(place, column.name, seconds)
     # Each column is given back as soon as pandas has it.
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True, self_destruct=True)
     return frame
@@ -278,7 +284,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
             size += part.nbytes
-            _refuse_size(data, size, most=MOST_BYTES // 2)  # with what they take on the way it is a whole one
+            _refuse_size(data, size, most=_MOST_TEXT if texts else MOST_BYTES // 2)
             tables.append(part)
             if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
                 whole, tables = [*whole, pa.concat_tables(tables).combine_chunks()], []
@@ -294,7 +300,7 @@ def _refuse_repeated(data: Path, texts: list[str]) -> None:
                 for chunk in column.chunks:
                     lengths = _lengths(chunk.dictionary)
                     size += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
-                    _refuse_size(data, size, most=MOST_BYTES // 2)
+                    _refuse_size(data, size, most=_MOST_TEXT)
 
 
 def _lengths(texts: pa.Array) -> pa.Array:
@@ -308,8 +314,12 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """The type in which a column's values are read: decimals as floats; dates without their zone, of any name."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    if pa.types.is_decimal(kind):
+        return pa.float64()
+    return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) else kind
 
 
 def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.ndarray:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import datetime as dt
 import gzip
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -163,6 +165,34 @@ def test_a_category_is_read_as_its_text(tmp_path: Path) -> None:
     assert frame.columns.tolist() == ["number", "name", "text"]
 
 
+def test_decimals_and_durations_are_numbers_and_no_time_zone_is_looked_up(tmp_path: Path) -> None:
+    """DuckDB and Spark write decimals, pandas durations, and Windows names zones that nobody else knows."""
+    columns = {
+        "lr": pa.array([Decimal("0.01"), Decimal("0.02"), Decimal("0.05")] * 8, pa.decimal128(8, 4)),
+        "at": pa.array([dt.datetime(2026, 1, 1 + i) for i in range(24)], pa.timestamp("ms", "W. Europe Standard Time")),
+        "val_error": pa.array([Decimal(i) / 10 for i in range(24)], pa.decimal128(6, 2)),
+        "fit_time": pa.array([dt.timedelta(seconds=1.5 * i) for i in range(23)] + [None], pa.duration("us")),
+    }
+    path = parquet(tmp_path / "t.parquet", **columns)
+    frame = read_columns(path, dict.fromkeys(columns, ""), set(), list(columns))
+    assert frame["lr"].tolist() == [0.01, 0.02, 0.05] * 8
+    assert frame["fit_time"].dropna().tolist() == [1.5 * i for i in range(23)]
+    roles = guess(path).roles
+    assert roles["hyper-parameters"] == "lr"
+    assert roles["objective"].startswith("val_error, less is better: 0 is the best value, 2.3 the worst")
+    assert (roles["cost in seconds"], roles["left out"]) == ("fit_time", "at")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packed", [True, False])
+def test_as_much_text_as_is_allowed_takes_a_gigabyte(tmp_path: Path, packed: bool) -> None:
+    texts = pa.array([letter * 59_000 for letter in "abcd"] * 1125)
+    path = parquet(tmp_path / "t.parquet", kind=texts.dictionary_encode() if packed else texts, err=NUMBERS[:4500])
+    done = measured.nasbench("import", "table", path, "--guess", "--spec", tmp_path / "t.toml")
+    assert done.megabytes < 1_000
+    assert "unpacked" not in done.err
+
+
 def test_a_file_is_the_same_in_however_many_pieces_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"lr": list(range(1000)), "name": ["a", None, "b", "c"] * 250, "nothing": [None] * 1000}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
@@ -192,10 +222,10 @@ def test_wide_letters_count_as_pythons_own(tmp_path: Path, monkeypatch: pytest.M
     assert frames._lengths(pa.array(["abc", "ab\u00e9", "a\U0001f600"])).to_pylist() == [3, 12, 8]
     texts = pa.array(["a" * 999 + "\U0001f600"] * 100)
     pq.write_table(pa.table({"name": texts, "x": NUMBERS[:100]}), tmp_path / "t.parquet", use_dictionary=packed)
-    monkeypatch.setattr(frames, "MOST_BYTES", 700_000)
+    monkeypatch.setattr(frames, "_MOST_TEXT", 350_000)
     with pytest.raises(UsageError, match="unpacked, which is the limit"):
         guess(tmp_path / "t.parquet")
-    monkeypatch.setattr(frames, "MOST_BYTES", 900_000)
+    monkeypatch.setattr(frames, "_MOST_TEXT", 450_000)
     read_columns(tmp_path / "t.parquet", {"name": ""}, set(), ["name", "x"])
 
 
