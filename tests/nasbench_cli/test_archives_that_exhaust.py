@@ -70,7 +70,9 @@ def many_test_metrics(members: Members) -> None:
     setup = members["facts"]["setups"][0]
     for run in setup["runs"]:
         run["rows"] = 5_000_000 // len(setup["runs"])
-    setup["setup"]["setting"]["test_metrics"] = [f"test-{number}" for number in range(100)]
+    tests = [f"test-{number}" for number in range(100)]
+    setup["setup"]["metrics"] = [*setup["setup"]["metrics"], *tests]
+    setup["setup"]["setting"]["test_metrics"] = tests
 
 
 def run_lengths(members: Members) -> None:
