@@ -28,7 +28,7 @@ MOST_ROWS = 2_000_000
 MOST_BYTES = 1 << 30
 """Largest size of a user's table in bytes, uncompressed."""
 _MOST_TEXT = MOST_BYTES // 4
-"""The same of Parquet with texts, of which a few bytes may stand for many: with its way into pandas it takes 1 GB."""
+"""The same of Parquet's texts, of which a few bytes may stand for many: with its way into pandas it takes 1 GB."""
 LINE_END = re.compile(rb"[\r\n]")
 MOST_CELLS = 1 << 25
 """Largest number of values that are read: NAS-Bench-101 with three repetitions has 15 million."""
@@ -276,7 +276,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     refuse_cells(data, rows, len(kinds))
     size, tables, whole = 0, list[pa.Table](), list[pa.Table]()
     texts = [name for name, kind in kinds.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
-    _refuse_repeated(data, texts)
+    size_of_texts = _size_of_texts(data, texts)  # counted twice: pandas holds them once more
     with pq.ParquetFile(data) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):
             part = pa.Table.from_batches([batch])
@@ -284,15 +284,18 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
             size += part.nbytes
-            _refuse_size(data, size, most=_MOST_TEXT if texts else MOST_BYTES // 2)
+            _refuse_size(data, size + size_of_texts, most=MOST_BYTES // 2)
             tables.append(part)
             if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
                 whole, tables = [*whole, pa.concat_tables(tables).combine_chunks()], []
         return pa.concat_tables([*whole, *tables]) if whole or tables else file.read(columns=wanted)
 
 
-def _refuse_repeated(data: Path, texts: list[str]) -> None:
-    """Refuses columns of texts that are too large once each row has its own: a few rows of one text may be that."""
+def _size_of_texts(data: Path, texts: list[str]) -> int:
+    """The bytes of columns of texts once each row has its own.
+
+    Raises UsageError where these are too many: the dictionary of a small file may say one long text for every row.
+    """
     size = 0
     with pq.ParquetFile(data, read_dictionary=texts) as file:
         for group in range(file.num_row_groups if texts else 0):
@@ -301,6 +304,7 @@ def _refuse_repeated(data: Path, texts: list[str]) -> None:
                     lengths = _lengths(chunk.dictionary)
                     size += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
                     _refuse_size(data, size, most=_MOST_TEXT)
+    return size
 
 
 def _lengths(texts: pa.Array) -> pa.Array:
