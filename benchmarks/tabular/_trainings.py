@@ -33,7 +33,7 @@ def counts_epochs(column: Column, others: Sequence[Column]) -> bool:
         return True
     kept = [other for other in others if not changes(other, column.numbers)]
     is_clear = _starts(column.numbers) is not None or not any(c.meaning == "choice" for c in others if c not in kept)
-    return is_clear and _have_several(column, kept) and not _combined([*kept, column]).duplicated().any()
+    return is_clear and _have_several(column, kept) and not combined([*kept, column]).duplicated().any()
 
 
 def changes(column: Column, epochs: Array) -> bool:
@@ -67,11 +67,11 @@ def following(choices: Sequence[Column], numbered: Sequence[Column], export: Exp
     """
     if not 3 <= len(choices) <= _MOST_COLUMNS or len(choices) ** 2 * len(choices[0].values) > _MOST_COMPARED:
         return set()
-    rows, kept = _combined([*choices, *numbered]).nunique(), list(choices)
+    rows, kept = combined([*choices, *numbered]).nunique(), list(choices)
     made = [c for c in reversed(choices) if names_products(c)]
     for column in made + sorted((c for c in reversed(choices) if c.is_number), key=lambda c: -c.distinct):
         rest = [other for other in kept if other is not column]
-        if rest and not export.is_choice(column.name) and _combined([*rest, *numbered]).nunique() == rows:
+        if rest and not export.is_choice(column.name) and combined([*rest, *numbered]).nunique() == rows:
             kept = rest
     is_grid = math.prod(c.distinct for c in (*kept, *numbered)) == rows and sum(c.distinct > 1 for c in kept) > 1
     return {column.name for column in choices if column not in kept} if is_grid else set()
@@ -81,14 +81,16 @@ def _have_several(column: Column, others: Sequence[Column]) -> bool:
     """Whether at least half of the combinations of other columns stand in rows of several epochs."""
     if not others:
         return False
-    epochs = column.values.groupby(_combined(others)).nunique()
+    epochs = column.values.groupby(combined(others)).nunique()
     return bool((epochs > 1).mean() >= 0.5)
 
 
-def _combined(columns: Sequence[Column]) -> pd.Series[Any]:
-    """A number for each row, equal where the values of all columns are."""
-    rows = pd.DataFrame({number: column.values for number, column in enumerate(columns)})
-    return pd.util.hash_pandas_object(rows, index=False)
+def combined(columns: Sequence[Column]) -> pd.Series[Any]:
+    """A number for each row, equal where the values of all columns are; it takes the room of a few columns."""
+    mixed = np.zeros(len(columns[0].values), np.uint64)
+    for column in columns:
+        mixed = mixed * np.uint64(1_000_003) + pd.util.hash_array(np.asarray(column.values))
+    return pd.Series(mixed)
 
 
 def _starts(epochs: Array) -> Array | None:

@@ -19,6 +19,7 @@ from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
 from nasbench.benchmarks.tabular._roles import CELL, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular._texts import WRITTEN
+from nasbench.benchmarks.tabular._trainings import combined
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
 from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words, words_of
 from nasbench.benchmarks.tabular.exports import Export, export_of
@@ -75,7 +76,7 @@ def guess(data: Path) -> Guess:
         rivals += _behind(objective, roles.metrics)
     metrics = metric_lines(roles, objective, rivals, frame)
     choices = list(_cell() if roles.cell else map(_choice, roles.choices))
-    top = list(_top(data, frame, roles, objective, metrics))
+    top = list(_top(data, roles, objective, metrics))
     lines = [
         f"# What the columns of {plain(data.name)} are, guessed from its header and its values. A comment that begins",
         '# with "?" is a doubt. Read it, and correct what is wrong: docs/tables.md lists all keys.',
@@ -184,9 +185,7 @@ def _reasons(roles: Roles) -> str:
     return ", ".join(texts[:_MOST_REASONS]) + more
 
 
-def _top(
-    data: Path, frame: pd.DataFrame, roles: Roles, objective: Column, metrics: dict[str, list[Line]]
-) -> Iterator[Line]:
+def _top(data: Path, roles: Roles, objective: Column, metrics: dict[str, list[Line]]) -> Iterator[Line]:
     """The lines above the sections; `metrics` has the lines of each metric by its column."""
     yield "name", _slug(stem_of(data)), "what --bench calls it"
     if times := roles.times:
@@ -217,8 +216,8 @@ def _top(
     if roles.cell:
         yield "space", "nasbench201", "cells of six operations"
         return
-    rows = frame[[column.name for column in roles.choices]]
-    there, span = len(rows.drop_duplicates()), math.prod(column.distinct for column in roles.choices)
+    there = combined(roles.choices).nunique()
+    span = math.prod(column.distinct for column in roles.choices)
     is_listed = span > _LISTED_FROM * there or any(_kind(c) in ("float", "integer") for c in roles.choices)
     if is_listed:
         yield "space", "listed", f"the rows are the space: {there:,} configurations"
@@ -228,8 +227,8 @@ def _top(
             "invalid",
             '? a configuration without a value counts as failed; or "infeasible": as one that cannot be evaluated',
         )
-    numbered = [column.name for column in (roles.repetition, roles.epoch) if column]
-    twice = int(frame[[*rows.columns, *numbered]].duplicated().sum())
+    numbered = [column for column in (roles.repetition, roles.epoch) if column]
+    twice = int(combined([*roles.choices, *numbered]).duplicated().sum())
     if twice:
         lack = roles.repetition.name if roles.repetition else "no column that numbers repetitions"
         yield "", None, f"? {twice:,} rows repeat a configuration (with {lack}): was a hyper-parameter left out?"
