@@ -149,7 +149,7 @@ def _asked(roles: Roles, export: Export) -> list[Column]:
     follow = following(choices, [c for c in (roles.repetition, roles.epoch) if c], export)
     summed = [c.name for c in choices if matches(c.name, _OF_A_MODEL) and matches(c.name, _SUMMED)]
     doubts = dict.fromkeys(summed, "of a trained model: or is it a measurement?") | dict.fromkeys(follow, _FOLLOWS)
-    doubts |= dict.fromkeys((c.name for c in choices if not c.is_number and names_products(c)), _MADE)
+    doubts |= dict.fromkeys((c.name for c in choices if names_products(c)), _MADE)
     return [  # those of unknown names are in doubt already
         replace(c, doubt=c.doubt or doubts[c.name]) if c.name in doubts and c.meaning == "choice" else c
         for c in choices

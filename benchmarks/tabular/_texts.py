@@ -54,7 +54,7 @@ def names_products(column: Column) -> bool:
     """Whether all texts are names of files, or digests of one length, as of the models that were trained."""
     if column.is_number or not column.distinct:
         return False
-    texts = column.values.dropna().astype(str)
+    texts = column.values.dropna().drop_duplicates().astype(str)
     if texts.str.fullmatch(_FILE, case=False).all():
         return True
     are_digests = texts.str.fullmatch("[0-9a-f]{6,}", case=False).all() and texts.str.len().nunique() == 1

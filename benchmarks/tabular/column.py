@@ -85,8 +85,10 @@ class Column:
     @property
     def is_counted(self) -> bool:
         """Whether its values are the whole numbers from 0 or from 1 on, three at least."""
-        found = set(self.values.dropna())
-        return len(found) > 2 and found in (set(range(len(found))), set(range(1, len(found) + 1)))
+        if not self.is_number or self.distinct < 3 or self.has_fractions:
+            return False
+        low, high = self.values.min(), self.values.max()
+        return bool(low in (0, 1) and high - low == self.distinct - 1)
 
     @property
     def has_fractions(self) -> bool:

@@ -33,20 +33,20 @@ def registrations(folder: Path, registry: str) -> Iterator[tuple[Path, Entry]]:
     Args:
         registry: name of the registry as decorators write it: `METHODS`.
     """
-    for path in sorted(folder.rglob("*.py"), key=lambda path: (path.parent, path.name)):
+    for path in sorted(modules_in(folder), key=lambda path: (path.parent, path.name)):
         place = path.relative_to(folder).parts
         for found in _REGISTERED.finditer(_source(path)):
             if found["registry"] == registry:
                 yield path, Entry(found["name"], found["summary"] or "", place[0] if len(place) > 1 else "")
 
 
-def _source(path: Path) -> str:
-    """The text of a module, in the encoding that it declares; empty of what Python imports no module from.
+def modules_in(folder: Path) -> Iterator[Path]:
+    """The files of a folder and its folders that Python can import: none that are hidden, as Emacs and macOS leave."""
+    return (path for path in folder.rglob("*.py") if "." not in path.stem)
 
-    Such are hidden files, as Emacs and macOS leave them; and one that cannot be read, of which an import says why.
-    """
-    if "." in path.stem:
-        return ""
+
+def _source(path: Path) -> str:
+    """The text of a module in the encoding that it declares; empty if it cannot be read: an import says why."""
     try:
         with tokenize.open(path) as file:
             return file.read()

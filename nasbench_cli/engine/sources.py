@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from nasbench.base.catalogue import modules_in
 from nasbench.base.foreign import component, is_ours
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
@@ -89,17 +90,12 @@ def _files(module: str, read: Read) -> tuple[str, Path, tuple[Path, ...]]:
     """The source files that count for a module, with their name for messages and the folder that they are in."""
     package = component(module)
     folder = _folder(package)
-    files = _in_folder(folder) if folder else []
+    files = sorted(islice(modules_in(folder), _MOST_FILES + 1)) if folder else []
     if folder and 0 < len(files) <= _MOST_FILES:
         return package.rpartition(".")[2], folder, tuple(files)
     alone = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     room = package.rpartition(".")[0] if is_ours(module) else package if folder else ""
     return alone.name, alone.parent, (alone, *_helpers(alone, _Room(room, _folder(room) or alone.parent), read))
-
-
-def _in_folder(folder: Path) -> list[Path]:
-    """The modules in a folder, one more than the most that count at most; hidden files, as editors leave, are none."""
-    return sorted(islice((path for path in folder.rglob("*.py") if "." not in path.stem), _MOST_FILES + 1))
 
 
 def _folder(package: str) -> Path | None:
@@ -193,7 +189,7 @@ def _modules(top: str) -> dict[str, Path]:
         return {}
     if places[0].is_file():
         return {places[0].name: places[0]} if places[0].suffix == ".py" else {}
-    paths = _in_folder(places[0])
+    paths = sorted(islice(modules_in(places[0]), _MOST_FILES + 1))
     return {f"{top}/{path.relative_to(places[0])}": path for path in paths} if len(paths) <= _MOST_FILES else {}
 
 

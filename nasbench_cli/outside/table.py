@@ -115,8 +115,9 @@ def _with_joined(frame: pd.DataFrame, asked: Asked) -> pd.DataFrame:
         parts = said.split("+")
         if said not in frame and len(parts) > 1 and set(parts) <= set(_header(frame)):
             texts = frame[parts].map(str).where(frame[parts].notna(), "-")
-            joined = texts.agg(", ".join, axis=1).where(frame[parts].notna().any(axis=1))
-            frame = frame.drop(columns=parts).assign(**{said: joined})
+            joined = pd.Series(map(", ".join, zip(*(texts[part] for part in parts), strict=True)), frame.index)
+            is_named = frame[parts].notna().any(axis=1)
+            frame = frame.drop(columns=parts).assign(**{said: joined.where(is_named)})
     return frame
 
 
