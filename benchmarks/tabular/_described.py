@@ -16,7 +16,7 @@ from nasbench.base.metrics import LARGEST, Metric
 from nasbench.benchmarks.fidelity import HIGHEST
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import values_text
-from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.spaces.listed import ListedSpace, smallest_integers
 from nasbench.benchmarks.tabular.direction import doubt_of_values, looks_like_accuracy, rises, scale_of
 from nasbench.benchmarks.tabular.extract import extracted
 from nasbench.benchmarks.tabular.frames import (
@@ -368,4 +368,4 @@ def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.nd
             f"{column.name} is {bad!r} in row {row_of(choices.isna())} of {data}, which is not among its values: "
             f"{', '.join(map(str, h.values))}"
         )
-    return choices.to_numpy(np.int64)
+    return choices.to_numpy(smallest_integers(choices.to_numpy()))

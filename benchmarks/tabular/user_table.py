@@ -13,7 +13,7 @@ from nasbench.base.errors import UsageError
 from nasbench.base.files import digest_of
 from nasbench.base.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Ordinal
-from nasbench.benchmarks.spaces.listed import ListedSpace, listed, smallest_integers
+from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular._described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
@@ -90,22 +90,34 @@ def _space(described: Described, data: Path, spec: Path) -> tuple[FiniteSpace, n
     kind = described.facts.get("space", "")
     hyperparameters, coordinates = described.hyperparameters, described.coordinates
     if kind == ListedSpace.table_kind:
-        points, rows = np.unique(np.stack(coordinates, axis=1), axis=0, return_inverse=True)
-        if points.dtype.kind == "i":
-            points = points.astype(smallest_integers(points))
-        return listed(hyperparameters, points), rows.ravel()
+        points, rows = distinct_rows(coordinates)
+        return listed(hyperparameters, points), rows
     choices = [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)]
     try:
         space = grid(kind, choices)
     except UsageError as error:
         raise UsageError(f"{spec}: {error}") from None
-    there = len(np.unique(np.stack(coordinates, axis=1), axis=0))
+    there = len(distinct_rows(coordinates)[0])
     if space.size > MOST_ABSENT * there:
         raise UsageError(
             f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {there:,} of them: "
             'a grid has most of its rows; with space = "listed" the rows are the space'
         )
     return space, np.ravel_multi_index(tuple(coordinates), space.sizes)
+
+
+def distinct_rows(coordinates: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct configurations in the order of their coordinates, and the number of that in each row of the file.
+
+    A column at a time: `numpy.unique` of whole rows holds several copies of all of them.
+    """
+    order = np.lexsort(coordinates[::-1])
+    first = np.arange(len(order)) == 0
+    for column in coordinates:
+        first[1:] |= np.diff(column[order]) != 0
+    rows = np.empty(len(order), np.int64)
+    rows[order] = np.cumsum(first) - 1
+    return np.stack([column[order][first] for column in coordinates], axis=1), rows
 
 
 def _slots(

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.tabular import description, frames, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
-from nasbench.benchmarks.tabular.user_table import read_table
+from nasbench.benchmarks.tabular.user_table import distinct_rows, read_table
 from tests import forked
 from tests.benchmarks.small_table import CSV, SPEC, files
 from tests.conftest import Printed
@@ -521,3 +522,22 @@ def test_different_names_stay_different(values: list[str], read: list[object], t
     )
     (h,) = read_table(data, spec).space.as_flat().hyperparameters
     assert sorted(h.values) == sorted(read)  # type: ignore[attr-defined, type-var]
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.float64])
+def test_the_distinct_rows_of_a_space_are_those_of_numpy(kind: type) -> None:
+    drawn = np.random.default_rng(0).integers(0, 4, (500, 4)) / (1 if kind is np.int16 else 3)
+    points, rows = distinct_rows(list(drawn.astype(kind).T))
+    expected, places = np.unique(drawn.astype(kind), axis=0, return_inverse=True)
+    assert points.dtype == kind
+    np.testing.assert_array_equal(points, expected)
+    np.testing.assert_array_equal(rows, places.ravel())
+
+
+def test_the_distinct_rows_of_a_large_file_take_little_more_than_their_answer() -> None:
+    columns = [np.arange(100_000) % 7 for _ in range(32)]
+    tracemalloc.start()
+    distinct_rows(columns)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < sum(column.nbytes for column in columns) / 4
