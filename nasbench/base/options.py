@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
 from nasbench.base.errors import UsageError, check_choice
@@ -88,7 +89,7 @@ def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
         parameters = inspect.signature(item.__init__).parameters.values()  # type: ignore[misc]
     except Exception as error:  # a type that is imported for type checkers alone, for example
         raise UsageError(
-            f"the annotations of the constructor of {item.__name__} cannot be evaluated "
+            f"the annotations of the constructor of {_constructor(item)} cannot be evaluated "
             f"({type(error).__name__}: {error}): import their types at run time, too"
         ) from None
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -97,10 +98,16 @@ def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
         fits = type(p.default) is kind or (kind is float and type(p.default) is int)
         if kind not in _PARSERS or not fits or p.default != p.default:
             raise UsageError(
-                f"option {p.name!r} of {item.__name__} needs one of the types int, float, str, bool, and a default of "
-                "this type that is not NaN"
+                f"option {p.name!r} of {_constructor(item)} needs one of the types int, float, str, bool, and a "
+                "default of this type that is not NaN"
             )
     return {p.name: (hints[p.name], p.default) for p in keywords}
+
+
+def _constructor(item: type) -> str:
+    """The name of a class, and where its constructor begins."""
+    code = getattr(inspect.unwrap(item.__init__), "__code__", None)  # type: ignore[misc]
+    return f"{item.__name__} ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else item.__name__
 
 
 def description(item: type) -> str:
