@@ -156,7 +156,7 @@ def _value(frame: pd.DataFrame, roles: Mapping[str, str]) -> str:
     texts = [c for c in free if is_score(c)]  # a score that is no number in some row: that row is named
     found = [c for c in named if plain(c) == "value"] or named or texts or (rest if len(rest) == 1 else [])
     if "test" in roles and all(split_of(c) == "train" or meaning_of(c) in _NO_SCORES for c in found):
-        found = [roles["test"], *found]  # a paper's table: what was selected by is not in it
+        found = [roles["test"], *(found or rest)]  # a paper's table: what was selected by is not in it
     elif len(found) == 1:
         return str(found[0])
     if found:
