@@ -17,6 +17,7 @@ from nasbench.benchmarks.fidelity import HIGHEST
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace, smallest_integers
+from nasbench.benchmarks.tabular._digits import codes
 from nasbench.benchmarks.tabular.direction import doubt_of_values, looks_like_accuracy, rises, scale_of
 from nasbench.benchmarks.tabular.extract import extracted
 from nasbench.benchmarks.tabular.frames import (
@@ -96,7 +97,7 @@ def describe(data: Path, spec: Path) -> Described:
     if facts.get("epoch") in frame:
         with problems.collecting():
             levels, at = _levels_in(facts, frame, data, spec)
-    axes = list(_axes(facts, frame, data, spec, problems))
+    axes = list(_axes(facts, frame, header, data, spec, problems))
     metrics, columns = _measured(facts, frame, data, spec, problems)
     hyperparameters, coordinates = [h for h, _ in axes], [x for _, x in axes]
     described = Described(facts, frame, hyperparameters, coordinates, metrics, columns, levels, at)
@@ -147,13 +148,20 @@ def _read(facts: dict[str, Any], data: Path, wanted: dict[str, str], header: lis
 
 
 def _axes(
-    facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path, problems: Problems
+    facts: dict[str, Any], frame: pd.DataFrame, header: list[str], data: Path, spec: Path, problems: Problems
 ) -> Iterator[tuple[Hyperparameter, np.ndarray]]:
     """The valid hyper-parameters, with the coordinates of all rows."""
+    numbers = {e.get("column", e["name"]) for e in facts["hyperparameter"] if e["kind"] != "categorical"}
+    merged = codes(frame[[column for column in header if column in numbers & set(frame)]], data, header)
     for entry in facts["hyperparameter"]:
         column = entry.get("column", entry["name"])
         if column in frame:
             with problems.collecting():
+                if column in merged:
+                    raise UsageError(
+                        f"{column} of {data} has {merged[column].nunique():,} values with so many digits that numbers "
+                        'do not tell them apart: kind = "categorical" keeps them as they are written'
+                    )
                 h = _hyperparameter(entry, frame, facts.get("space", ""), spec)
                 yield h, _coordinates(h, frame[column], data)
 

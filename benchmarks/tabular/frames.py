@@ -221,7 +221,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
     for column, purpose in wanted.items():
         check_column(data, column, purpose, header)
         if header.count(column) > 1:
-            raise UsageError(f"{data} has two columns called {column}: rename one")
+            raise UsageError(f"{data} has two columns called {column or '(nothing)'}: rename one")
     try:
         if data.suffix == ".parquet":
             table = _parquet(data, list(wanted))

@@ -15,6 +15,7 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import number, some
 from nasbench.benchmarks.tabular import EMBEDDED
+from nasbench.benchmarks.tabular._digits import codes
 from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted, text_of
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
 from nasbench.benchmarks.tabular._roles import CELL, Roles, mixed_outcomes, objectives_of, roles_of
@@ -65,6 +66,7 @@ def guess(data: Path) -> Guess:
         raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
     frame = read_columns(data, dict.fromkeys(header, "to guess what it is"), set(), header)
     export = export_of(header)
+    frame = frame.assign(**codes(frame, data, header))
     columns = gathered(frame, export)
     _check_long(data, columns)
     roles = roles_of(columns, export)

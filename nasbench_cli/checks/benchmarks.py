@@ -15,6 +15,7 @@ from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.spaces import FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
+from nasbench.benchmarks.tabular.direction import sense_of
 from nasbench.cli.checks.check import (
     Check,
     answer,
@@ -34,6 +35,12 @@ _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))
 def _is_described(benchmark: Benchmark) -> None:
     for name in ("name", "family", "source", "licence", "checksum"):
         require(getattr(benchmark, name, ""), f"{name} is empty: it is part of a run's identity or provenance")
+    for metric in benchmark.metrics:
+        by_name = sense_of(metric.name)
+        require(
+            by_name in (None, metric.direction),
+            f"{metric.name} is to be {metric.direction}d, and its name says the other direction: is minimize wrong?",
+        )
 
 
 def _space_holds_together(benchmark: Benchmark) -> None:

@@ -21,6 +21,10 @@ _HARMLESS = re.compile(
     r"(?:\w+_)?(?:host(?:name)?|node|machine|user|gpu|cpu|device|version|commit|branch|date|day|time\w*|timestamp|start\w*"
     r"|end\w*|ids?|uuid|name|path|file|folder|dir|url|notes?|comments?|tags?|error|exception|message|reason|hash|index)"
 )
+_MOMENTS = re.compile(
+    r"(?:\w+_)?(?:creat(?:ed|ion)|start(?:ed)?|submitted|finished|end(?:ed)?|completed?|date_?time|date|time_?stamp)"
+    r"(?:_?(?:at|on|time|date))?"
+)
 _NO_METHOD = re.compile(
     r"(?:n|num|no|nr|number)_(?:of_)?\w+|(?:\w+_)?(?:std|stdev|stddev|sd|se|sem|stderr|var|variance|ci|rank|ranks|pvalue"
     r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)"
@@ -78,6 +82,36 @@ def _check_variants(texts: pd.Series[Any], column: str, setting: list[pd.Series[
             f"{column} differs between runs of one method ({listed([*texts.dropna().unique()[:3]])}): if they are "
             f"variants, --column method={setting[0].name}+{column} keeps them apart; if not, leave the column out"
         )
+
+
+def check_order(frame: pd.DataFrame, left: Iterable[str], runs: Sequence[pd.Series[Any]]) -> None:
+    """Asks about rows that no column numbers where they stand in another order than that of the times they state.
+
+    Args:
+        left: the columns that are not read.
+        runs: what tells runs apart, for each row.
+
+    Raises UsageError if every column of times goes back within a run, as in exports with the newest row first.
+    """
+    times = {column: _times(frame[column]) for column in left if _is_moment(frame[column])}
+    back = [column for column, time in times.items() if (time.groupby(list(runs), dropna=False).diff() < 0).any()]
+    if back and len(back) == len(times):
+        raise UsageError(
+            f"evaluations are taken in the order of rows, and {back[0]} says another order: sort the rows by it, or "
+            "leave the column out if they stand in their order"
+        )
+
+
+def _is_moment(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(column) or bool(_MOMENTS.fullmatch(plain(str(column.name))))
+
+
+def _times(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Moments as numbers; NaN for what is none."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    times = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
+    return (times - times.min()).dt.total_seconds()
 
 
 def check_named(methods: Sequence[str], benchmarks: Sequence[str]) -> None:

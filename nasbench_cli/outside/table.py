@@ -13,7 +13,7 @@ from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed, some
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
 from nasbench.benchmarks.tabular.meaning import meaning_of, split_of
-from nasbench.cli.outside._unused import check_named, check_unused, plain
+from nasbench.cli.outside._unused import check_named, check_order, check_unused, plain
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
 
@@ -100,7 +100,11 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     if not is_ours:
         setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
         alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
-        check_unused(frame, left, setting, frame[roles["seed"]] if "seed" in roles else alone)
+        run = frame[roles["seed"]] if "seed" in roles else alone
+        check_unused(frame, left, setting, run)
+        if shape == "trajectory" and not {"evaluation", "seconds"} & set(rows):
+            check_order(frame, left, [*(frame[mark] for mark in setting), run])
+            notes.append("evaluations are in the order of rows")
         notes += [f"not read: {some(left, most=_LISTED)}"] * bool(left)
     sense = asked.sense if is_ours else _sense(value)
     test = None if is_ours or "test" not in roles else _sense(roles["test"])

@@ -167,6 +167,7 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
             "no column of .* can be a hyper-parameter: id .names a row.*, acc .a measurement: score.",
         ),
         ("a,a\n1,2\n", "two columns called a"),
+        (",,a\n1,2,3\n", r"two columns called \(nothing\): rename one"),
         ("", "is not a readable table"),
         ('lr,note,acc\n1,"a,0.5\n' + "2,b,0.4\n" * 400_000, "a quotation mark in line 2 of .* is not closed"),
         ("a,b\n", "has no rows"),

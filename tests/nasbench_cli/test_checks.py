@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -415,6 +416,12 @@ class Nameless(Known):
     source = ""
 
 
+class Reversed(Known):
+    """Says of its loss that more is better."""
+
+    metrics = (replace(Known.metrics[0], minimize=False), *Known.metrics[1:])
+
+
 class Stuck(Known):
     """Mutates into itself."""
 
@@ -478,6 +485,7 @@ class Leaking(Miscounting):
         (Unbounded, "quantiles bound", "has 0% of 100 samples below it"),
         (Guessing, "known beforehand", "before an evaluation"),
         (Nameless, "says what it is", "source is empty"),
+        (Reversed, "says what it is", "loss is to be maximised, and its name says the other direction"),
         (Stuck, "consistent", "as it is"),
         (Welcoming, "foreign", "check accepts None"),
         (Shared, "global random state", "numpy"),
