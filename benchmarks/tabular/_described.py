@@ -17,7 +17,7 @@ from nasbench.benchmarks.fidelity import HIGHEST
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import values_text
 from nasbench.benchmarks.spaces.listed import ListedSpace, smallest_integers
-from nasbench.benchmarks.tabular._digits import codes
+from nasbench.benchmarks.tabular.digits import codes
 from nasbench.benchmarks.tabular.direction import doubt_of_values, looks_like_accuracy, rises, scale_of
 from nasbench.benchmarks.tabular.extract import extracted
 from nasbench.benchmarks.tabular.frames import (

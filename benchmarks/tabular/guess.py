@@ -15,13 +15,13 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import number, some
 from nasbench.benchmarks.tabular import EMBEDDED
-from nasbench.benchmarks.tabular._digits import codes
 from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted, text_of
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
 from nasbench.benchmarks.tabular._roles import CELL, Roles, mixed_outcomes, objectives_of, roles_of
 from nasbench.benchmarks.tabular._texts import WRITTEN
 from nasbench.benchmarks.tabular._trainings import combined
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
+from nasbench.benchmarks.tabular.digits import codes
 from nasbench.benchmarks.tabular.direction import is_score, matches, strange_words, words_of
 from nasbench.benchmarks.tabular.exports import Export, export_of
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, nested_columns, read_columns, stem_of

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.tabular._digits import codes
+from nasbench.benchmarks.tabular.digits import codes
 from nasbench.benchmarks.tabular.guess import guess
 from nasbench.benchmarks.tabular.user_table import read_table
 
