@@ -190,7 +190,8 @@ def _check_beginning(data: Path) -> None:
 def check_separator(data: Path, header: list[str]) -> None:
     """Raises UsageError if a file has one column only, as with a wrong separator."""
     if len(header) == 1:
-        raise UsageError(f"{data} has one column only, {header[0][:60]!r}: is the separator a comma?")
+        asked = "a table has several" if data.suffix == ".parquet" else "is the separator a comma?"
+        raise UsageError(f"{data} has one column only, {header[0][:60]!r}: {asked}")
 
 
 def check_column(data: Path, column: str, purpose: str, header: list[str]) -> None:

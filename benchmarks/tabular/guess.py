@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.base.errors import UsageError
-from nasbench.base.numbers import number, some
+from nasbench.base.numbers import count, number, some
 from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted, text_of
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
@@ -61,6 +61,11 @@ def guess(data: Path) -> Guess:
     """
     names, nested = column_names(data), nested_columns(data)
     header = [name for name in names if name not in nested]
+    if nested and len(header) < 2:
+        raise UsageError(
+            f"{data} has {count(len(header), 'column')} of numbers or texts, and lists or structs in {some(nested)}: "
+            "make columns of their parts"
+        )
     check_separator(data, header)
     if all(map(_is_number, header)):
         raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
@@ -70,7 +75,8 @@ def guess(data: Path) -> Guess:
     columns = gathered(frame, export)
     _check_long(data, columns)
     roles = roles_of(columns, export)
-    roles.left_out += [(name, "holds neither numbers nor texts") for name in nested]
+    roles.left_out += [(name, "holds lists or structs") for name in nested]
+    roles.doubts |= dict.fromkeys(nested, "are hyper-parameters among their parts? make columns of them")
     _check_roles(data, roles, export)
     objective, *rivals = objectives_of(roles.metrics, export)
     if not export.objective:

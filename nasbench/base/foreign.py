@@ -262,16 +262,17 @@ def _limited() -> Iterator[None]:
 
 @contextmanager
 def _restored() -> Iterator[None]:
-    """Restores what holds for the whole process: the working directory, to which paths of the user refer, how NumPy
-    treats floating-point errors, and PyTorch's type and device of new tensors."""
+    """Restores what holds for the whole process: the working directory, to which paths of the user refer, how deeply
+    calls may nest, how NumPy treats floating-point errors, and PyTorch's type and device of new tensors."""
     folder = "."
     with suppress(OSError):  # it has been removed
         folder = os.getcwd()
     errors = sys.modules["numpy"].geterr() if "numpy" in sys.modules else _DEFAULTS
-    tensors = _tensors()
+    tensors, depth = _tensors(), sys.getrecursionlimit()
     try:
         yield
     finally:
+        sys.setrecursionlimit(max(depth, sys.getrecursionlimit()))
         with suppress(OSError):
             os.chdir(folder)
         if "numpy" in sys.modules:

@@ -1,5 +1,5 @@
 """Prints a digest for each METHOD and BENCH: of the usual search, after one by another seed; where METHOD is empty, of
-the benchmark's scores, each after one by another seed. `elsewhere` starts it."""
+the benchmark's scores, each after those of another seed and of neighbours. `elsewhere` starts it."""
 
 import os
 import sys

@@ -12,7 +12,7 @@ import numpy as np
 from nasbench.base.metrics import as_number
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.constraints import NO_BOUNDS
-from nasbench.benchmarks.spaces import FiniteSpace, Space
+from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.tabular.direction import sense_of
@@ -26,7 +26,15 @@ from nasbench.cli.checks.check import (
     require_untouched,
     same,
 )
-from nasbench.cli.checks.scores import SAMPLES, decided, evaluated, generator, same_elsewhere, same_seed_same_scores
+from nasbench.cli.checks.scores import (
+    SAMPLES,
+    decided,
+    evaluated,
+    generator,
+    has_one,
+    same_elsewhere,
+    same_seed_same_scores,
+)
 from nasbench.cli.engine.events import collected
 
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))
@@ -48,7 +56,7 @@ def _space_holds_together(benchmark: Benchmark) -> None:
     for _ in range(SAMPLES):
         configuration = space.sample(rng)
         check_member(space, configuration, "sample")
-        if _has_one(space):
+        if has_one(space):
             continue
         neighbour = space.mutate(configuration, rng)
         check_member(space, neighbour, "mutate")
@@ -61,15 +69,10 @@ def _space_holds_together(benchmark: Benchmark) -> None:
         )
 
 
-def _has_one(space: Space) -> bool:
-    """Whether there is one configuration only, and so no neighbour."""
-    return isinstance(space, FiniteSpace) and space.size == 1
-
-
 def _features_tell_neighbours(benchmark: Benchmark) -> str | None:
     """A configuration must have more words (what linear models see) in common with a neighbour than with a stranger."""
     rng, space = generator(), benchmark.space
-    if _has_one(space):
+    if has_one(space):
         return "there is one configuration"
     words_of = tokenizer(space)
     near, far, most = [], [], 0
@@ -341,7 +344,7 @@ def _leaves_global_state(benchmark: Benchmark) -> None:
     state = global_state()
     for configuration, seed in evaluated(benchmark)[:5]:
         answer(benchmark, configuration, seed)
-        if not _has_one(benchmark.space):
+        if not has_one(benchmark.space):
             benchmark.space.mutate(configuration, generator())
     require_untouched(changes(state))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, abilities
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.cli.checks.check import NotTested, answer, require, same, scrambled
 from nasbench.cli.checks.elsewhere import OTHER_HASHES, UNKNOWN, digest, digests
 
@@ -40,16 +40,30 @@ def scores(benchmark: Benchmark, *, after_others: bool = False) -> list[str]:
     """What 50 configurations score, one on a live benchmark, as text.
 
     Args:
-        after_others: whether each is first asked for with another seed.
+        after_others: whether each is first asked for with another seed, and neighbours of it with the same.
     """
     abilities.make_ready(benchmark)
     found = []
     for configuration, seed in evaluated(benchmark)[: 1 if benchmark.live else None]:
         if after_others:
             answer(benchmark, configuration, seed // 2 + 1)
+            for neighbour in _neighbours(benchmark, configuration):
+                answer(benchmark, neighbour, seed)
         told = answer(benchmark, configuration, seed)
         found.append(f"{told.status} {decided(benchmark, told)}")
     return found
+
+
+def has_one(space: Space) -> bool:
+    """Whether there is one configuration only, and so no neighbour."""
+    return isinstance(space, FiniteSpace) and space.size == 1
+
+
+def _neighbours(benchmark: Benchmark, configuration: Configuration) -> list[Configuration]:
+    """Three neighbours; none on a live benchmark, whose evaluations train networks."""
+    if benchmark.live or has_one(benchmark.space):
+        return []
+    return [benchmark.space.mutate(configuration, np.random.default_rng(number)) for number in range(3)]
 
 
 def same_seed_same_scores(benchmark: Benchmark) -> None:
@@ -67,7 +81,7 @@ def same_seed_same_scores(benchmark: Benchmark) -> None:
 
 
 def same_elsewhere(benchmark: Benchmark) -> None:
-    """Raises Failed if scores follow what a benchmark remembers of other seeds, in its object or its class.
+    """Raises Failed if scores follow what a benchmark, or its class, remembers of other seeds or configurations.
 
     Raises NotTested if another process does not know the benchmark.
     """
@@ -76,6 +90,6 @@ def same_elsewhere(benchmark: Benchmark) -> None:
         raise NotTested("it is registered only in this process")
     require(
         elsewhere == digest(scores(benchmark)),
-        "a process with other hashes of strings, or that was asked for another seed of a configuration before, scores "
-        "it otherwise: what is kept between evaluations must go by configuration and seed",
+        "a process with other hashes of strings, or that was asked for neighbours or another seed of a configuration "
+        "before, scores it otherwise: what is kept between evaluations must go by the whole configuration and the seed",
     )

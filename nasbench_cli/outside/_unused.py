@@ -10,13 +10,14 @@ import pandas as pd
 
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import listed
-from nasbench.benchmarks.tabular.direction import sense_of
+from nasbench.benchmarks.tabular.direction import is_score, sense_of
 
 _MEASURES = re.compile("metrics?|measures?|scores?_?names?|quantit(?:y|ies)|metric_?names?|criteri(?:on|a)")
 _LENGTHS = re.compile(
     "(?:train(?:ing|ed)?_?|max_?|n_?|num_?)?(?:budgets?|fidelit(?:y|ies)|epochs?|resources?|rungs?|steps?|iters?|sizes?)"
     "|sub_?sample|(?:train_?)?(?:size|fraction|frac)"
 )
+_MOST_MEASURES = 20
 _HARMLESS = re.compile(
     r"(?:\w+_)?(?:host(?:name)?|node|machine|user|gpu|cpu|device|version|commit|branch|date|day|time\w*|timestamp|start\w*"
     r"|end\w*|ids?|uuid|name|path|file|folder|dir|url|notes?|comments?|tags?|error|exception|message|reason|hash|index)"
@@ -59,7 +60,8 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
             continue
         texts = [str(value) for value in values.dropna().drop_duplicates()]
         is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=is_rare) > 1).any())
-        if is_measure and (is_mixed or len({sense_of(text) for text in texts} - {None}) > 1):
+        by_benchmark = [] if is_number else [frame[mark] for mark in setting[1:]]
+        if (is_measure and is_mixed) or ((is_measure or _is_of(by_benchmark, values, texts)) and _may_differ(texts)):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
             )
@@ -70,6 +72,17 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
             )
         if is_mixed and not is_number:
             _check_variants(values, column, [frame[mark] for mark in setting], runs)
+
+
+def _is_of(benchmarks: list[pd.Series[Any]], values: pd.Series[Any], texts: Sequence[str]) -> bool:
+    """Whether texts are what each benchmark was measured by: a score's name among them, and one for each benchmark."""
+    is_score_named = 1 < len(texts) <= _MOST_MEASURES and any(map(is_score, texts))
+    return is_score_named and bool(benchmarks) and bool((values.groupby(benchmarks).nunique() == 1).all())
+
+
+def _may_differ(measures: Sequence[str]) -> bool:
+    """Whether less may be better of one of these, and more of another."""
+    return len(measures) > 1 and {sense_of(measure) for measure in measures} not in ({"minimise"}, {"maximise"})
 
 
 def _check_variants(texts: pd.Series[Any], column: str, setting: list[pd.Series[Any]], runs: pd.Series[Any]) -> None:

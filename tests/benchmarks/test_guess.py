@@ -428,7 +428,18 @@ def test_a_column_of_lists_is_left_out(tmp_path: Path) -> None:
     frame = pd.DataFrame({"units": [2**i for i in range(4)] * 3, "val_error": [i / 7 for i in range(rows)]})
     frame["seed"], frame["channels"] = [i // 4 for i in range(rows)], [[i, i] for i in range(rows)]
     frame.to_parquet(tmp_path / "t.parquet")
-    assert "#   channels: holds neither numbers nor texts" in guess(tmp_path / "t.parquet").text
+    guessed = guess(tmp_path / "t.parquet")
+    assert any(doubt.startswith("channels: holds lists or structs; are hyper-par") for doubt in guessed.doubts)
+    one = r"t.parquet has one column only, 'units': a table has several$"
+    few = "numbers or texts, and lists or structs in channels: make columns of their parts"
+    for kept, said in (
+        (["units"], one),
+        (["channels"], f"0 columns of {few}"),
+        (["units", "channels"], f"1 column of {few}"),
+    ):
+        frame[kept].to_parquet(tmp_path / "t.parquet")
+        with pytest.raises(UsageError, match=said):
+            guess(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize("text", ['{"id": 1, "loss": 2}\n', '[\n {"id": 1}]', ' {\n "id": 1}'])

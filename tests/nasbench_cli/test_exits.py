@@ -65,6 +65,17 @@ def test_a_plugin_changes_neither_the_folder_nor_how_numpy_counts(
     assert np.geterr() == before
 
 
+def test_a_plugin_leaves_others_no_fewer_calls_within_calls() -> None:
+    before = sys.getrecursionlimit()
+    try:
+        for limit, left in ((120, before), (before + 10, before + 10)):
+            with foreign():
+                sys.setrecursionlimit(limit)
+            assert sys.getrecursionlimit() == left
+    finally:
+        sys.setrecursionlimit(before)
+
+
 def test_a_plugin_does_not_change_what_tensors_of_others_are() -> None:
     """A common line at the top of a file of Gaussian processes made every live training of other methods fail."""
     torch = pytest.importorskip("torch")

@@ -173,7 +173,7 @@ from nasbench.benchmarks.spaces import Ordinal
 
 
 class Remembering(Benchmark):
-    "Noise, kept by the configuration alone."
+    "Scores that are kept by less than they depend on."
 
     name, family, source, licence, checksum = "remembering", "functions", "a formula", "MIT", "1"
     space, metrics = GridSpace([Ordinal("x", tuple(range(99)))]), (Metric("loss", ""),)
@@ -183,16 +183,23 @@ class Remembering(Benchmark):
         self.done = MEMORY
 
     def measure(self, configuration, seed, upto, state, /):
-        return Evaluation({"loss": self.done.setdefault(configuration, default_rng(seed).random())}, cost=60.0)
+        return Evaluation({"loss": self.done.setdefault(KEY, default_rng(SEED).random())}, cost=60.0)
 """
 
 
 @pytest.mark.parametrize("memory", ["{}", "self.done"])
-def test_the_check_finds_a_benchmark_that_remembers_other_seeds(tmp_path: Path, memory: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "seed"), [("configuration", "seed"), ("(configuration[0] // 2, seed)", "[configuration[0], seed]")]
+)
+def test_the_check_finds_a_benchmark_that_remembers_other_seeds_or_neighbours(
+    tmp_path: Path, memory: str, key: str, seed: str
+) -> None:
     """Its runs would depend on which one came first."""
-    run = checked(tmp_path, REMEMBERING.replace("MEMORY", memory), "benchmarks", "remembering")
+    source = REMEMBERING.replace("MEMORY", memory).replace("KEY", key).replace("SEED", seed)
+    run = checked(tmp_path, source, "benchmarks", "remembering")
     assert run.returncode == 1
-    assert "what is kept between evaluations must go by configuration and seed" in " ".join(run.stdout.split())
+    said = " ".join(run.stdout.split())
+    assert "what is kept between evaluations must go by the whole configuration and the seed" in said
     assert "15 of 16" in run.stdout
 
 

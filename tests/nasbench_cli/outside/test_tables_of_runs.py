@@ -656,6 +656,19 @@ def test_measures_of_one_direction_may_be_of_different_benchmarks() -> None:
     assert "not read: metric" in read(frame, Asked(sense="maximise"), "t").note
 
 
+@pytest.mark.parametrize("column", ["metric", "what"])
+def test_measures_of_two_directions_are_asked_about_however_they_are_spelled(column: str) -> None:
+    measures = ["area_under_roc_curve", "root_mean_squared_error"]
+    frame = trajectories().assign(**{column: lambda f: np.where(f["task"] == "adult", *measures)})
+    with pytest.raises(UsageError, match=f"{column} names several measures \\({' and '.join(measures)}\\)"):
+        read(frame, Asked(sense="maximise"), "t")
+
+
+def test_a_loss_that_differs_within_a_benchmark_is_a_setting() -> None:
+    frame = trajectories().assign(loss_function=lambda f: np.where(f["step"] % 2, "huber", "squared_error"))
+    assert "not read: loss_function" in read(frame, Asked(sense="maximise"), "t").note
+
+
 PRINTED = pd.DataFrame({"dataset": ["adult", "car", "wine"], "RF": [0.2, 0.6, 0.8], "XGB": [0.6, 0.7, 0.9]})
 
 
