@@ -120,10 +120,10 @@ def _is_moment(column: pd.Series[Any]) -> bool:
 
 
 def _times(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Moments as numbers; NaN for what is none."""
+    """Moments as numbers; NaN for what is none, and for days in an order of their own (01.02. is of two months)."""
     if pd.api.types.is_numeric_dtype(column):
         return column
-    times = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
+    times = pd.to_datetime(column.map(str), errors="coerce", utc=True, format="ISO8601")
     return (times - times.min()).dt.total_seconds()
 
 

@@ -43,6 +43,11 @@ def test_runs_may_stand_in_any_order_and_one_column_that_rises_is_enough() -> No
     read(frame.assign(finished=frame["started"].to_numpy()[::-1]), ASKED, "t")  # of parallel workers
 
 
+def test_a_day_that_may_be_of_two_months_says_nothing() -> None:
+    frame = runs("date", lambda day: f"{28 - day:02}.05.2024")
+    assert read(frame, ASKED, "t").note.endswith("evaluations are in the order of rows; not read: date")
+
+
 def test_where_a_column_numbers_evaluations_times_say_nothing() -> None:
     frame = runs("Created", TIMES["Created"])[::-1].assign(step=[*range(5), *range(5)])
     assert "order of rows" not in read(frame.reset_index(drop=True), ASKED, "t").note
