@@ -20,6 +20,7 @@ from nasbench.benchmarks.tabular.direction import (
     scale_of,
     strange_words,
 )
+from nasbench.benchmarks.tabular.failures import mark_of_failure
 from nasbench.benchmarks.tabular.meaning import may_be_other_than_seconds, other_unit, split_of
 from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
@@ -149,10 +150,8 @@ def _remarks(column: Column) -> Iterator[Line]:
         yield "unit", "s", f"? not in {odd}? A cost is in seconds" if odd else ""
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
-    negative = set(column.numbers[column.numbers < 0])
-    if len(negative) == 1 and float(min(negative)).is_integer() and not is_reversed(column.name):
-        mark = int(min(negative))  # where nothing else is negative, it is a mark: -1, -999
-        yield "missing_value", mark, f"? {mark} stands for none"
+    if (mark := mark_of_failure(column.name, column.numbers)) is not None:
+        yield "missing_value", int(mark) if mark.is_integer() else mark, f"? {mark:g} stands for none"
 
 
 def named(columns: list[Column]) -> str:

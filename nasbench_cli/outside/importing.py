@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,10 +15,12 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.base.foreign import errors_named
 from nasbench.cli.engine.provenance import provenance
+from nasbench.cli.outside._failures import check_marks
 from nasbench.cli.outside.readers import READERS, reader_of
 from nasbench.cli.outside.rows import Asked, Rows
 from nasbench.cli.outside.runs import described, runs_of
 from nasbench.cli.outside.table import read as read_table
+from nasbench.cli.outside.texts import numbers_of
 from nasbench.results import Store
 from nasbench.results.store.folder import is_store
 from nasbench.results.store.trajectory import Setup, Trajectory
@@ -45,6 +48,7 @@ def import_runs(sources: Sequence[Source], store: Path, asked: Asked, reader: st
         together.append((name, known, rows))
         notes.append("; ".join(filter(None, (f"{name}: read as {known}", rows.note))))
     rows = joined([rows for _, _, rows in together])
+    notes += filter(None, [check_marks(rows, asked)])
     made = runs_of(rows, asked)
     named = zip(together, sources, strict=True)
     origin = "; ".join(f"{Path(name).name} ({known}, {_digest(source)})" for (name, known, _), source in named)
@@ -96,6 +100,12 @@ def _check_new(store: Store, made: Sequence[tuple[Setup, list[Trajectory]]]) -> 
 
 def _read(source: Source, asked: Asked, reader: str) -> tuple[str, Rows]:
     """The name of the reader, and the rows."""
+    known, rows = _read_as_it_is(source, asked, reader)
+    values = numbers_of(rows.frame["value"], rows.name)  # a journal of Optuna may hold anything
+    return known, replace(rows, frame=rows.frame.assign(value=values))
+
+
+def _read_as_it_is(source: Source, asked: Asked, reader: str) -> tuple[str, Rows]:
     if isinstance(source, pd.DataFrame):
         return "a frame", read_table(source, asked, "the frame")
     if not source.exists():

@@ -136,6 +136,12 @@ def _check_scales(frame: pd.DataFrame, name: str) -> None:
     if not is_share(name) or (frame["value"].dropna() < 0).any():
         return
     best = frame.groupby(["benchmark", "method"])["value"].max().unstack()
+    highest, lowest = best.max(axis=1), best.min(axis=1)
+    if rises(name) and highest.min() <= 1 and lowest.max() > 10:
+        raise UsageError(
+            f"{name} on {highest.idxmin()} is a share, at most 1, and on {lowest.idxmax()} in percent: bring them to "
+            "one scale"
+        )
     for bench, row in best.iterrows():
         shares, percents = row[row <= 1].index, row[row > 10].index
         if len(shares) and len(percents):

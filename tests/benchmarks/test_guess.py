@@ -419,8 +419,16 @@ def test_one_negative_number_may_stand_for_none(name: str, mark: int, guessed: G
     rows = [f"{row},{mark if i == 3 else 0.5 + 0.01 * i},{0.1 + 0.01 * i}" for i, row in enumerate(GRID)]
     assert f"? {mark} stands for none" in guessed("\n".join([f"lr,bs,{name},err", *rows]))
     assert "stands for none" not in guessed("\n".join([f"lr,bs,neg_{name},err", *rows]))
+    assert f"missing_value = {mark}  " in guessed("\n".join([f"lr,bs,{name},err", *rows]))
     two = [row.replace(f",{mark},", ",-0.25,") for row in rows]
     assert "stands for none" not in guessed("\n".join([f"lr,bs,{name},err", *two]))
+
+
+def test_an_accuracy_beyond_all_others_may_stand_for_none(guessed: Guessed) -> None:
+    rows = [f"{row},{9999 if i == 3 else 80 + i / 3:.2f}" for i, row in enumerate(GRID)]
+    text = guessed("\n".join(["lr,bs,val_acc", *rows]))
+    assert "missing_value = 9999  " in text
+    assert "? 9999 stands for none" in text
 
 
 def test_a_column_of_lists_is_left_out(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+"""Numbers that people write where a training failed: -1, -999, an accuracy of 9999."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.tabular.direction import is_reversed, is_share
+
+
+def mark_of_failure(name: str, values: NDArray[np.float64]) -> float | None:
+    """The number that seems to stand for failed trainings among the values of a metric; None if none does.
+
+    It is the only one below 0, and whole; or of a share the only one beyond 1, and far so, or the largest beyond 100.
+    """
+    negative = np.unique(values[values < 0])
+    if len(negative) == 1 and negative[0] % 1 == 0 and not is_reversed(name):
+        return float(negative[0])
+    if is_share(name):
+        beyond = np.unique(values[values > 1])
+        if len(beyond) and (beyond[-1] > 100 or (len(beyond) == 1 < beyond[0] / 2)):
+            return float(beyond[-1])
+    return None
