@@ -116,7 +116,8 @@ def check_order(frame: pd.DataFrame, left: Iterable[str], runs: Sequence[pd.Seri
 
 
 def _is_moment(column: pd.Series[Any]) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(column) or bool(_MOMENTS.fullmatch(plain(str(column.name))))
+    is_named = bool(_MOMENTS.fullmatch(plain(str(column.name)))) and not pd.api.types.is_bool_dtype(column)
+    return is_named or pd.api.types.is_datetime64_any_dtype(column)
 
 
 def _times(column: pd.Series[Any]) -> pd.Series[Any]:

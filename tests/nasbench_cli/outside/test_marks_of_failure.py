@@ -25,7 +25,7 @@ from nasbench.cli.outside.rows import Asked
         ("accuracy", [0.7, 9.99, 0.8], 9.99),
         ("accuracy", [0.7, 1.5, 0.8], None),
         ("accuracy", [70.0, 9999, 999, 80.0], 9999),
-        ("accuracy", [70.0, 100, 80.0], None),
+        ("accuracy", [70.0, 100.00001, 80.0], None),
         ("accuracy", [0.7, 2.5, 3.5], None),
         ("rmse", [0.3, 9999], None),
         ("accuracy", [], None),
