@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 import re
 import signal
@@ -299,9 +300,11 @@ end_process = os._exit
 def ends_nothing() -> Iterator[None]:
     """Makes `os._exit` raise SystemExit: the command would otherwise end without a word, and perhaps with exit code 0.
 
-    In every thread; processes that the code forks end as ever.
+    In every thread; processes that the code forks end as ever, at the latest where they come out of this block.
     """
     before, process = os._exit, os.getpid()
+    guard = (process, mmap.mmap(-1, 1))
+    _guards.append(guard)
 
     def refuse(status: int) -> NoReturn:
         if os.getpid() != process:
@@ -313,3 +316,25 @@ def ends_nothing() -> Iterator[None]:
         yield
     finally:
         os._exit = before
+        if os.getpid() != process:
+            end_process(1)
+        _guards.remove(guard)
+
+
+_guards: list[tuple[int, mmap.mmap]] = []
+"""Of each `ends_nothing` the process, and a byte that it shares with its copies: whether one of them went on."""
+
+
+def end_copies() -> None:
+    """Ends this process if third-party code has made it as a copy (os.fork) and let it go on, as often as it forks.
+
+    Raises RuntimeError in the process that was copied, once a copy has come here.
+    """
+    if not _guards:
+        return
+    process, shared = _guards[-1]
+    if os.getpid() != process:
+        shared[0] = 1
+        end_process(1)
+    if shared[0]:
+        raise RuntimeError("a copy of this process (os.fork) went on as if it were this one, and was ended")

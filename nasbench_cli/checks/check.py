@@ -13,6 +13,7 @@ from unittest import SkipTest
 
 import numpy as np
 
+from nasbench.base.foreign import end_copies
 from nasbench.benchmarks import Benchmark, Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration, Space
 from nasbench.cli.engine.evaluations import explained
@@ -82,9 +83,11 @@ def answer(
 ) -> Evaluation:
     """What the benchmark answers; a failed evaluation where it raises, as in a run."""
     try:
-        return benchmark.evaluate(configuration, seed, level, state)
+        told = benchmark.evaluate(configuration, seed, level, state)
     except BaseException as error:
-        return Evaluation({}, 0.0, "failed", explained(error, type(benchmark)))
+        told = Evaluation({}, 0.0, "failed", explained(error, type(benchmark)))
+    end_copies()
+    return told
 
 
 def global_state() -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nasbench.base.foreign import end_copies
 from nasbench.base.metrics import Values
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import WHOLE, Benchmark, Evaluation, Metric, UsageError, abilities, open_benchmark
@@ -159,6 +160,7 @@ class _TrialSearch:
         """Asks until enough proposals are pending, and tells one of them, each place in turn, perhaps as failed."""
         while len(self._pending) < workers:
             proposal = Proposal.of(self._method.ask(), self._trial.benchmark.highest)
+            end_copies()
             check_member(self._trial.benchmark.space, proposal.configuration, "ask")
             self._pending.append((proposal, self._number(proposal)))
             self.asked.append(proposal)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.base.foreign import cleaned, ends_nothing, pass_on_noted
+from nasbench.base.foreign import cleaned, end_copies, ends_nothing, pass_on_noted
 from nasbench.base.metrics import Values
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds
@@ -280,6 +280,7 @@ class RunLoop:
         try:
             with asking(self._budget.asked):
                 asked = method.ask()
+            end_copies()
             configuration, level, number, before = self._read(asked)
             self._benchmark.space.check(configuration)
         except BaseException as error:

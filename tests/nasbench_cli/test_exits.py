@@ -17,9 +17,11 @@ import pytest
 
 from nasbench import run
 from nasbench.base import foreign as foreign_module
-from nasbench.base.foreign import Broken, foreign
+from nasbench.base.foreign import Broken, end_copies, end_process, ends_nothing, foreign
 from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.folders import data_folder
+from nasbench.methods import METHODS
+from nasbench.methods.random_search import RandomSearch
 from tests.conftest import Lend, Printed
 from tests.nasbench_cli.toys import Toy
 
@@ -133,3 +135,41 @@ def test_third_party_code_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(foreign_module, "_SECONDS", 0.2)
     with pytest.raises(Broken, match=r"TimeoutError: not done after 0\.2 s"), foreign():
         threading.Event().wait(20)
+
+
+def test_a_copy_of_the_process_ends_where_it_comes_back_and_the_process_is_told() -> None:
+    """A method that forked a helper and forgot to end it doubled its processes with every search of a check."""
+    with ends_nothing():
+        end_copies()
+        copy = os.fork()
+        if not copy:
+            end_copies()
+            end_process(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 1
+        with pytest.raises(RuntimeError, match=r"a copy of this process \(os.fork\) went on as if it were this one"):
+            end_copies()
+    end_copies()  # outside nothing is guarded
+
+
+def test_a_copy_that_comes_out_of_a_run_ends() -> None:
+    copy, process = 0, os.getpid()
+    with ends_nothing():
+        copy = os.fork()
+    if os.getpid() != process:
+        end_process(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 1
+
+
+def test_a_method_that_forks_fails_alone(nasbench: Callable[..., Printed], lend: Lend, tmp_path: Path) -> None:
+    class Forking(RandomSearch):
+        def ask(self) -> object:
+            if copy := os.fork():
+                os.waitpid(copy, 0)
+            return super().ask()
+
+    lend(METHODS, "forking", Forking)
+    asked = ("run", "--method", "forking", "--method", "random", "--bench", "hpolib-naval", "--evals", "5")
+    done = nasbench(*asked, "--seeds", "1", "--jobs", "1", "--store", tmp_path / "s")
+    assert done.code == 1
+    assert "stopped: ask: RuntimeError: a copy of this process (os.fork) went on" in done.err
+    assert "1 run with failures" in done.err
