@@ -33,6 +33,7 @@ from nasbench.results import Setting, Setup
 from nasbench.results.sources import SourceDigest
 
 _MOST_SECONDS = 1e12
+_MOST_RUNS = 10_000_000
 """Largest budget in seconds, some thirty thousand years: numbers derived from it stay finite."""
 
 
@@ -143,8 +144,12 @@ def fitting(grids: Sequence[Grid], force: bool = False) -> Fitting:
     Args:
         force: whether to keep methods whose first ask is expected to take longer than the budget.
 
-    Raises UsageError if no method fits any benchmark, an option is out of range, or nothing is feasible.
+    Raises UsageError if no method fits any benchmark, an option is out of range, nothing is feasible, or runs are too
+    many.
     """
+    runs = sum(len(g.benchmarks) * len(g.constraints) * len(g.methods) * len(g.seeds) for g in grids)
+    if runs > _MOST_RUNS:
+        raise UsageError(f"{runs:,} runs are asked for, and one command plans {_MOST_RUNS:,} at most: ask for a part")
     planned: dict[str, PlannedSetup] = {}
     misfits: dict[tuple[str, str], dict[str, None]] = {}
     """Method and reason → the benchmarks that it does not fit for this reason."""

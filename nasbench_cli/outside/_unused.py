@@ -18,6 +18,7 @@ _LENGTHS = re.compile(
     "|sub_?sample|(?:train_?)?(?:size|fraction|frac)"
 )
 _MOST_MEASURES = 20
+_VIOLATIONS = re.compile(r"(?:\w+_)?(?:infeasib(?:le|ility)|feasibility|violat(?:ed|es|ions?)|unsafe)(?:_\w+)?")
 _HARMLESS = re.compile(
     r"(?:\w+_)?(?:host(?:name)?|node|machine|user|gpu|cpu|device|version|commit|branch|date|day|time\w*|timestamp|start\w*"
     r"|end\w*|ids?|uuid|name|path|file|folder|dir|url|notes?|comments?|tags?|error|exception|message|reason|hash|index)"
@@ -113,6 +114,16 @@ def check_order(frame: pd.DataFrame, left: Iterable[str], runs: Sequence[pd.Seri
             f"evaluations are taken in the order of rows, and {back[0]} says another order: sort the rows by it, or "
             "leave the column out if they stand in their order"
         )
+
+
+def check_violations(frame: pd.DataFrame, left: Iterable[str]) -> None:
+    """Raises UsageError where a column that is not read seems to say which evaluations violate a constraint."""
+    for column in left:
+        if _VIOLATIONS.fullmatch(plain(column)) and frame[column].map(str).nunique() > 1:
+            raise UsageError(
+                f"{column} seems to say which evaluations violate a constraint, and they would count: a column "
+                "feasible with true or false says it; leave the column out if they should count"
+            )
 
 
 def _is_moment(column: pd.Series[Any]) -> bool:

@@ -13,7 +13,7 @@ from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed, some
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
 from nasbench.benchmarks.tabular.meaning import meaning_of, split_of
-from nasbench.cli.outside._unused import check_named, check_order, check_unused, plain
+from nasbench.cli.outside._unused import check_named, check_order, check_unused, check_violations, plain
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
 
@@ -100,6 +100,8 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     if not is_ours:
         setting = [roles[mark] for mark in MARKS if mark in roles and mark != "seed"]
         alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
+        if "feasible" not in roles:
+            check_violations(frame, left)
         run = frame[roles["seed"]] if "seed" in roles else alone
         check_unused(frame, left, setting, run)
         if shape == "trajectory" and not {"evaluation", "seconds"} & set(rows):

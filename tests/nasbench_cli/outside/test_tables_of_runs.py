@@ -664,6 +664,15 @@ def test_measures_of_two_directions_are_asked_about_however_they_are_spelled(col
         read(frame, Asked(sense="maximise"), "t")
 
 
+@pytest.mark.parametrize("name", ["is_infeasible", "memory_limit_violated", "constraint_violation", "Feasibility"])
+def test_what_violates_a_constraint_is_asked_about(name: str) -> None:
+    frame = trajectories().assign(**{name: lambda f: f["step"] % 2})
+    with pytest.raises(UsageError, match=f"{name} seems to say which evaluations violate a constraint, and they would"):
+        read(frame, Asked(sense="minimise"), "t")
+    assert "not read" in read(frame.assign(**{name: 0}), Asked(sense="minimise"), "t").note
+    read(frame.assign(feasible=lambda f: f["step"] % 2 == 0), Asked(sense="minimise"), "t")
+
+
 def test_a_loss_that_differs_within_a_benchmark_is_a_setting() -> None:
     frame = trajectories().assign(loss_function=lambda f: np.where(f["step"] % 2, "huber", "squared_error"))
     assert "not read: loss_function" in read(frame, Asked(sense="maximise"), "t").note
