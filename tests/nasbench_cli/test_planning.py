@@ -59,9 +59,7 @@ def test_shards_are_everything_once(suite: Path, count: int) -> None:
 def test_more_runs_than_a_plan_holds_are_refused_before_they_are_counted_out() -> None:
     methods, seeds = (MethodSpec("random"),), tuple(range(1_000_000))
     grids = [Grid(methods, ("hpolib-naval",), ((),) * count, seeds, Protocol(evals=2)) for count in (5, 6)]
-    with pytest.raises(
-        UsageError, match="11,000,000 runs are asked for, and one command plans 10,000,000 at most"
-    ):
+    with pytest.raises(UsageError, match="11,000,000 runs are asked for, and one command plans 10,000,000 at most"):
         expand(grids)
 
 
