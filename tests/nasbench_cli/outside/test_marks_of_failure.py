@@ -60,6 +60,8 @@ def test_a_failure_with_the_best_value_is_asked_about(
 
 
 def test_who_says_the_direction_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is less or more of y better"):
+        import_runs([runs("y", -1)], tmp_path / "s", Asked(columns={"value": "y"}))
     notes = import_runs([runs("y", -1)], tmp_path / "s", Asked(sense="minimise", columns={"value": "y"}))
     assert "y is -1 in 6 rows, and nowhere else below 0: taken as a value" in notes
 
