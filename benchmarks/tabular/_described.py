@@ -159,8 +159,8 @@ def _axes(
             with problems.collecting():
                 if column in merged:
                     raise UsageError(
-                        f"{column} of {data} has {merged[column].nunique():,} values with so many digits that numbers "
-                        'do not tell them apart: kind = "categorical" keeps them as they are written'
+                        f"the {merged[column].nunique():,} values of {column} in {data} have more digits than numbers "
+                        'keep: kind = "categorical" keeps them as they are written'
                     )
                 h = _hyperparameter(entry, frame, facts.get("space", ""), spec)
                 yield h, _coordinates(h, frame[column], data)

@@ -18,6 +18,6 @@ def mark_of_failure(name: str, values: NDArray[np.float64]) -> float | None:
         return float(negative[0])
     if is_share(name):
         beyond = np.unique(values[values > 1])
-        if len(beyond) and (beyond[-1] > 100.01 or (len(beyond) == 1 < beyond[0] / 2)):  # 100.00001 is rounding
+        if len(beyond) and (beyond[-1] > 100.01 or (len(beyond) == 1 and beyond[0] > 2)):  # 100.00001 is rounding
             return float(beyond[-1])
     return None

@@ -322,7 +322,7 @@ def ends_nothing() -> Iterator[None]:
 
 
 _guards: list[tuple[int, mmap.mmap]] = []
-"""Of each `ends_nothing` the process, and a byte that it shares with its copies: whether one of them went on."""
+"""For each `ends_nothing` its process, and a byte in shared memory, which a copy sets that has gone on."""
 
 
 def end_copies() -> None:
@@ -337,4 +337,5 @@ def end_copies() -> None:
         shared[0] = 1
         end_process(1)
     if shared[0]:
+        shared[0] = 0
         raise RuntimeError("a copy of this process (os.fork) went on as if it were this one, and was ended")

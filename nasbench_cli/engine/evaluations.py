@@ -9,7 +9,7 @@ from time import perf_counter
 
 from nasbench.base.errors import StoppedAt
 from nasbench.base.faults import DeviceLost
-from nasbench.base.foreign import at_work, described, pass_on, plain, trace, where
+from nasbench.base.foreign import at_work, described, end_copies, pass_on, plain, trace, where
 from nasbench.base.layout import one_line
 from nasbench.base.metrics import LARGEST, Metric, Values, as_number
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
@@ -89,6 +89,7 @@ def attempt(
     status: Status = "failed"
     try:
         answer = benchmark.evaluate(configuration, seed, level, state)
+        end_copies()
         cost = as_number("its cost", answer.cost)
         if not 0 <= cost < math.inf:
             reason = f"a cost of {cost} s, which is no number of seconds"

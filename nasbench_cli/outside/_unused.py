@@ -62,7 +62,9 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
         texts = [str(value) for value in values.dropna().drop_duplicates()]
         is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=is_rare) > 1).any())
         by_benchmark = [] if is_number else [frame[mark] for mark in setting[1:]]
-        if (is_measure and is_mixed) or ((is_measure or _is_of(by_benchmark, values, texts)) and _may_differ(texts)):
+        if (is_measure and is_mixed) or (
+            (is_measure or _name_scores(texts, values, by_benchmark)) and _may_differ(texts)
+        ):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
             )
@@ -75,7 +77,7 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
             _check_variants(values, column, [frame[mark] for mark in setting], runs)
 
 
-def _is_of(benchmarks: list[pd.Series[Any]], values: pd.Series[Any], texts: Sequence[str]) -> bool:
+def _name_scores(texts: Sequence[str], values: pd.Series[Any], benchmarks: list[pd.Series[Any]]) -> bool:
     """Whether texts are what each benchmark was measured by: a score's name among them, and one for each benchmark."""
     is_score_named = 1 < len(texts) <= _MOST_MEASURES and any(map(is_score, texts))
     return is_score_named and bool(benchmarks) and bool((values.groupby(benchmarks).nunique() == 1).all())

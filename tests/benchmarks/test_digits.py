@@ -1,4 +1,4 @@
-"""Codes of so many digits that numbers do not tell them apart."""
+"""Codes with more digits than numbers keep."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def test_as_numbers_they_are_refused(file: Path, kind: str) -> None:
     text = guess(file).text
     assert text.count('kind = "categorical"') == 1
     (spec := file.with_suffix(".toml")).write_text(text.replace('kind = "categorical"', f'kind = "{kind}"'), "utf-8")
-    with pytest.raises(
-        UsageError, match=f"arch of .*{file.name} has 32 values with so many digits that numbers do not"
-    ):
+    with pytest.raises(UsageError, match=f"the 32 values of arch in .*{file.name} have more digits than numbers keep"):
         read_table(file, spec)
 
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from nasbench import run
 from nasbench.base import foreign as foreign_module
 from nasbench.base.foreign import Broken, end_copies, end_process, ends_nothing, foreign
-from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks import BENCHMARKS, Evaluation, UsageError
 from nasbench.benchmarks.folders import data_folder
 from nasbench.methods import METHODS
 from nasbench.methods.random_search import RandomSearch
@@ -173,3 +174,21 @@ def test_a_method_that_forks_fails_alone(nasbench: Callable[..., Printed], lend:
     assert done.code == 1
     assert "stopped: ask: RuntimeError: a copy of this process (os.fork) went on" in done.err
     assert "1 run with failures" in done.err
+
+
+def test_a_benchmark_that_forks_fails_its_evaluations_and_no_method(
+    nasbench: Callable[..., Printed], lend: Lend, tmp_path: Path
+) -> None:
+    class Forking(Toy):
+        name = "toy-forking"
+
+        def measure(self, configuration: Any, seed: int, upto: Any, state: Any, /) -> Evaluation:
+            if copy := os.fork():
+                os.waitpid(copy, 0)
+            return super().measure(configuration, seed, upto, state)
+
+    lend(BENCHMARKS, "toy-forking", Forking)
+    asked = ("run", "--method", "random", "--bench", "toy-forking", "--evals", "3", "--seeds", "1", "--jobs", "1")
+    done = nasbench(*asked, "--store", tmp_path / "s")
+    assert "failed evaluations: RuntimeError: a copy of this process (os.fork) went on" in done.err
+    assert "stopped: ask" not in done.err
