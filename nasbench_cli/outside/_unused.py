@@ -62,9 +62,8 @@ def check_unused(frame: pd.DataFrame, left: Iterable[str], setting: Sequence[str
         texts = [str(value) for value in values.dropna().drop_duplicates()]
         is_mixed = bool((values.groupby([frame[mark] for mark in setting]).nunique(dropna=is_rare) > 1).any())
         by_benchmark = [] if is_number else [frame[mark] for mark in setting[1:]]
-        if (is_measure and is_mixed) or (
-            (is_measure or _name_scores(texts, values, by_benchmark)) and _may_differ(texts)
-        ):
+        are_scores = is_measure or _name_scores(texts, values, by_benchmark)
+        if (is_measure and is_mixed) or (are_scores and _may_differ(texts)):
             raise UsageError(
                 f"{column} names several measures ({listed(texts[:3])}): import those of each by themselves"
             )
