@@ -6,8 +6,8 @@ Functions after a protocol take any benchmark, and say what holds for one withou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError, unknown
 from nasbench.base.faults import DeviceLost
-from nasbench.base.foreign import errors_named
+from nasbench.base.foreign import errors_named, guarded
 from nasbench.base.metrics import Metric
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Bounds, Constraint
 from nasbench.benchmarks.contract import Benchmark
@@ -27,9 +27,11 @@ MOST_OBJECTIVES = 3
 """Largest number of objectives: up to it hypervolumes are computed exactly and at once."""
 
 
-def _answering(benchmark: Benchmark, what: str) -> AbstractContextManager[None]:
+@contextmanager
+def _answering(benchmark: Benchmark, what: str) -> Iterator[None]:
     """Names the benchmark, which may be a third party's, in what it raises."""
-    return errors_named(f"benchmark {benchmark.name} fails when it is asked for its {what}", DeviceLost)
+    with errors_named(f"benchmark {benchmark.name} fails when it is asked for its {what}", DeviceLost), guarded():
+        yield
 
 
 @runtime_checkable
@@ -263,7 +265,10 @@ def gpus(benchmark: Benchmark) -> float:
 
 def device(benchmark: Benchmark) -> str:
     """Name of the GPU that computes evaluations in this process; empty for the CPU."""
-    return benchmark.device() if isinstance(benchmark, OnDevice) else ""
+    if not isinstance(benchmark, OnDevice):
+        return ""
+    with _answering(benchmark, "device"):
+        return benchmark.device()
 
 
 def named(benchmark: Benchmark, metric: str) -> Metric:

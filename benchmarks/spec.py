@@ -8,7 +8,7 @@ from functools import cache
 from typing import get_args
 
 from nasbench.base.errors import Types, UsageError, check_choice, check_types
-from nasbench.base.foreign import cleaned, described, pass_on
+from nasbench.base.foreign import described, guarded, pass_on
 from nasbench.base.metrics import Metric
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import abilities
@@ -103,6 +103,17 @@ _TYPES: Types = {
     "checksum": (str, "a text"),
 }
 """The attributes that every benchmark sets."""
+_OF_METRICS: Types = {
+    "name": (str, "a text"),
+    "unit": (str, "a text"),
+    "minimize": (bool, "True or False"),
+    "description": (str, "a text"),
+    "split": ((str, type(None)), "a text or None"),
+    "epoch": ((int, type(None)), "a whole number or None"),
+    "cheap": (bool, "True or False"),
+    "seconds": ((int, float), "a number"),
+}
+"""The attributes of a metric."""
 _FURTHER: Types = {
     "search_space": (str, "a text"),
     "kind": (str, f"one of {', '.join(get_args(Kind))}"),
@@ -123,7 +134,7 @@ def open_benchmark(name: str) -> Benchmark:
     """
     spec = BenchmarkSpec.parse(name)
     try:
-        with cleaned():
+        with guarded():
             benchmark = spec.open()
             _check(benchmark, name)
     except UsageError:
@@ -143,6 +154,8 @@ def _check(benchmark: Benchmark, name: str) -> None:
     check_choice(f"kind of benchmark {name}", benchmark.kind, get_args(Kind))
     if not all(isinstance(metric, Metric) for metric in benchmark.metrics):
         raise UsageError(f"metrics of benchmark {name} must be a tuple of Metric, not {benchmark.metrics!r}")
+    for metric in benchmark.metrics:
+        check_types(metric, _OF_METRICS, f"metric {metric.name} of benchmark {name}")
     if benchmark.name != name:
         raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
     names = [metric.name for metric in benchmark.metrics]

@@ -36,7 +36,8 @@ _NEEDS: Types = {
 
 
 def _option_initial(options: Options) -> int:
-    return int(options.get("initial", 0))
+    initial = options.get("initial", 0)
+    return initial if type(initial) is int else 0  # a text says something else
 
 
 def _fits(problem: Problem, options: Options) -> str:

@@ -63,7 +63,8 @@ class LocalSearch(Method):
         """The neighbours of the best configuration that have not been asked for."""
 
     def __new__(cls, problem: Problem, rng: Generator, **options: int) -> LocalSearch:
-        kind: type[LocalSearch] = ParetoLocalSearch if problem.several else cls
+        is_plain = cls is LocalSearch  # a class that extends this one says itself what it does
+        kind: type[LocalSearch] = ParetoLocalSearch if problem.several and is_plain else cls
         return super().__new__(kind)
 
     def ask(self) -> Configuration:

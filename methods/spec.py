@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import index
 from typing import ClassVar, Self
 
 from numpy.random import Generator
@@ -65,7 +66,7 @@ class MethodSpec(Spec):
         """Number of random configurations before the method uses its observations (`About.initial`)."""
         try:
             with self._guarded():
-                return self.method.about.initial(self.values())
+                return index(self.method.about.initial(self.values()))
         except Broken as error:
             raise UsageError(f"{self.name} fails when asked for its initial phase: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -78,7 +79,7 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except ValueError as error:
         raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
-    if repeated := [name for name in names if name and names.count(name) > 1]:
+    if repeated := [name for name, times in Counter(names).items() if name and times > 1]:
         raise UsageError(f"{path} has two columns called {repeated[0]}: rename one of them")
     if any(str(name).startswith("Unnamed: ") for name in frame.columns):  # so pandas calls them
         raise UsageError(f"{path} has a column without a name: give it one in the first line, or leave it out")

@@ -137,7 +137,7 @@ def _read(facts: dict[str, Any], data: Path, wanted: dict[str, str], header: lis
     frame = read_columns(data, wanted, texts, header)
     named = {e.get("column", e["name"]) for e in facts["hyperparameter"] if e.get("kind") == "categorical"}
     typed = [c for c in wanted if c in named - texts and not pd.api.types.is_string_dtype(frame[c])]
-    if typed and data.suffix != ".parquet":
+    if typed and data.suffix.lower() != ".parquet":
         written = read_columns(data, {c: wanted[c] for c in typed}, set(typed), header)
         for column in typed:
             values = frame[column].dropna()

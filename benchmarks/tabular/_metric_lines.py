@@ -151,7 +151,11 @@ def _remarks(column: Column) -> Iterator[Line]:
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
     if (mark := mark_of_failure(column.name, column.numbers)) is not None:
-        yield "missing_value", int(mark) if mark.is_integer() else mark, f"? {mark:g} stands for none"
+        yield (
+            "missing_value",
+            int(mark) if mark.is_integer() and abs(mark) < 2**53 else mark,
+            f"? {mark:g} stands for none",
+        )
 
 
 def named(columns: list[Column]) -> str:

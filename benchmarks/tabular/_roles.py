@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.tabular._texts import mark_of_failure, names_products, text_for_numbers
@@ -21,14 +20,14 @@ CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~
 """Pattern of the official string of a NAS-Bench-201 cell."""
 _DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
 """A sum of a file, or a commit: of MD5, SHA-1 or SHA-256."""
-_ENDED = r"completed?|finished|success(?:ful)?|succeeded|ok|done|terminated|converged|true|1(?:\.0)?|status\w*\.success"
-"""Values of a column of outcomes for a training that ended as usual."""
 _FRACTIONS = "a word of its name is that of labels, and its values are fractions: is it a score?"
 _AMONG = "it stands among hyper-parameters: or is it one?"
 _FOLLOWS = "it follows from the others, which are a whole grid: or is it a measurement?"
 _MADE = "names of files, or digests: were they chosen, or did a training make them?"
 _OF_A_MODEL = re.compile(r"depth|leaf|leaves|nodes?|n?features?|coef\w*|nonzero|trees|n?estimators|rounds|splits")
 """Words for what a person chooses, or a trained model came to have."""
+_MOST_ASKED = 20_000
+"""Pairs of columns of which one may follow from the other that are looked at."""
 _SUMMED = re.compile("mean|avg|average|total|median|final")
 """Words before them of what only a trained model has."""
 _COUNTS_EPOCHS = "or does it count the epochs of a training?"
@@ -156,21 +155,6 @@ def _asked(roles: Roles, export: Export) -> list[Column]:
     ]
 
 
-def mixed_outcomes(columns: Sequence[Column], objective: Column) -> dict[str, str]:
-    """A question for each column of outcomes by which rows that did not end as usual have a value of the objective."""
-    asked = {}
-    known = ~np.isnan(objective.numbers)
-    for column in columns:
-        if column.meaning == "outcome":
-            values = column.values[known].dropna().astype(str)
-            odd = values[~values.str.fullmatch(_ENDED, case=False)]
-            if len(odd) and values.nunique() > 1:
-                first = odd.value_counts().index[0]
-                rows = "1 row has" if len(odd) == 1 else f"{len(odd):,} rows have"
-                asked[column.name] = f"{rows} a score and another end, such as {first!r}: of a shorter training?"
-    return asked
-
-
 def objectives_of(metrics: Sequence[Column], export: Export) -> list[Column]:
     """The objective, and the metrics that could as well be it.
 
@@ -195,7 +179,8 @@ def _useless(column: Column, export: Export) -> str:
         return f"a note of {export.tool}"
     if column.meaning in _REASONS:
         return _REASONS[column.meaning]
-    if not column.is_number and not all(isinstance(value, str | bool) for value in column.values.dropna()):
+    is_time = pd.api.types.is_datetime64_any_dtype(column.values)  # its values may be none of Python's
+    if is_time or not (column.is_number or all(isinstance(value, str | bool) for value in column.values.dropna())):
         return "holds neither numbers nor texts"
     if column.distinct == 0:
         return "empty"
@@ -248,6 +233,7 @@ def _names_configurations(column: Column, columns: Sequence[Column]) -> bool:
     if not is_label(column.name) or not column.has_few:
         return is_label(column.name)
     chosen = [other for other in columns if other.meaning == "choice"]
+    chosen = chosen[: max(10, _MOST_ASKED // len(columns))]
     is_told = bool(chosen) or column.is_number
     return is_told and all(follows(other, column.values.to_numpy()) for other in chosen)
 

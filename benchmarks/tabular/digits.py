@@ -23,7 +23,7 @@ def codes(frame: pd.DataFrame, data: Path, header: list[str]) -> pd.DataFrame:
     """
     numbers = frame.select_dtypes("number")
     large = [str(name) for name in numbers if numbers[name].abs().max() >= _EXACT]
-    if data.suffix == ".parquet":
+    if data.suffix.lower() == ".parquet":
         written = frame[large].select_dtypes("integer").astype(str)
     else:
         written = read_columns(data, dict.fromkeys(large, "again, as text"), set(large), header) if large else frame[[]]

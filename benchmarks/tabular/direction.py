@@ -70,7 +70,15 @@ _BEFORE = (
     r"\W*(?:(?:val(?:id(?:ation)?)?|test|train(?:ing)?|dev|eval|cv|oof|metrics?|objective|value|mean|avg|average|median"
     r"|max|min|best|final|last|total|macro|micro|weighted|balanced)[\W_]+)*"
 )
-_COMPLEMENT = re.compile(rf"{_BEFORE}(?:1(?:\.0*)?|one|100(?:\.0*)?)\s*%?[\s_-]*(?:-|minus[\s_-])[\s_]*", re.IGNORECASE)
+_NUMBERED = (
+    r"(?:best|shots?|nn|bits?|ways?|hops?|steps?|epochs?|ep|iter(?:ation)?s?|layers?|folds?|class(?:es)?|norm|grams?"
+    r"|images?|samples?|examples?|frames?|tokens?|words?|batch(?:es)?|crops?|views?|models?|labels?|d|dim(?:ensional)?"
+    r"|s|secs?|seconds?|min(?:utes?)?|h|hours?|days?|weeks?|months?|years?|out|of|in|to)(?![a-z])"
+)
+"""What is counted before a hyphen: `1-epoch accuracy` and `1-best WER` are no complements."""
+_COMPLEMENT = re.compile(
+    rf"{_BEFORE}(?:1(?:\.0*)?|one|100(?:\.0*)?)\s*%?[\s_-]*(?:-(?!{_NUMBERED})|minus[\s_-])[\s_]*", re.IGNORECASE
+)
 _LIKELIHOOD = re.compile(r"(?:neg|negative|minus)[\W_]*log[\W_]*(?:likelihood|lik|prob(?:ability)?)", re.IGNORECASE)
 _PER = re.compile(r"[\W_]per[\W_]|(?-i:(?<=[a-z])Per(?=[A-Z]))|/(?=s(?:ecs?|econds?)?$)", re.IGNORECASE)
 _RATE = re.compile(rf"(?:{_PER.pattern})[\W_]*(?:s|secs?|seconds?|minutes?|hours?)(?:$|[\W_])", re.IGNORECASE)

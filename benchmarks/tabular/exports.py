@@ -21,7 +21,11 @@ _TUNED: tuple[tuple[str, Meaning], ...] = (
 """What Keras-Tuner's Hyperband writes among the hyper-parameters."""
 _MEASURED = re.compile("hparam/.+|hp_metric")
 """Names that PyTorch and Lightning give to measurements beside hyper-parameters."""
-_AMOUNT = re.compile("counts?|numbers?|num|total|sizes?|m|mb|k|kb|b|mil|millions?|bytes|trainable", re.IGNORECASE)
+_AMOUNT = re.compile(
+    "counts?|numbers?|num|total|sizes?|m|mb|k|kb|b|mil|millions?|bytes|trainable|remaining|left|kept|pruned|non|nonzero"
+    "|active|norm",
+    re.IGNORECASE,
+)
 """First words after `params_` that make the name a network's size: of `params_M`."""
 
 

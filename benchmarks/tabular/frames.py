@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,6 +19,7 @@ from nasbench.base.errors import UsageError, unknown
 from nasbench.base.files import OF_TABLE, most_unpacked
 from nasbench.base.metrics import LARGEST
 from nasbench.base.textfile import check_regular
+from nasbench.benchmarks.tabular._beginnings import check_beginning, check_quotes
 
 MOST_ROWS = 2_000_000
 """Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
@@ -41,7 +39,6 @@ MOST_COLUMNS = 10_000
 _TABLES = 512  # batches that are put together at once
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _BATCH = 64  # rows of a Parquet file that are read at once: what its footer says of sizes need not be true
-_LONGEST_LINE = 1 << 20  # as Arrow's, which refuses a longer one
 _QUOTED = pa.csv.ParseOptions(newlines_in_values=True)
 """A text in quotation marks may have several lines, wherever the reader divides the file."""
 
@@ -54,22 +51,23 @@ def check_size(data: Path) -> None:
     check_regular(data)
     if data.is_dir():
         raise UsageError(f"{data} is a folder: give a file")
-    if data.suffix not in {".parquet", *_COMPRESSED}:
+    if data.suffix.lower() not in {".parquet", *_COMPRESSED}:
         _refuse_size(data, data.stat().st_size)
-    if data.suffix == ".parquet":
+    if data.suffix.lower() == ".parquet":
         facts = pq.read_metadata(data)
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-        _refuse_columns(data, facts.num_columns)
+        refuse_columns(data, facts.num_columns)
         sizes = iter([(size, facts.num_rows)])
     else:
-        _refuse_columns(data, _commas(data) + 1)
+        refuse_columns(data, _commas(data) + 1)
         sizes = ((size, lines - 1) for size, lines in _so_far(data))  # the first line has the names
-    most = min(MOST_BYTES, most_unpacked(data, OF_TABLE)) if data.suffix in _COMPRESSED else MOST_BYTES
+    most = min(MOST_BYTES, most_unpacked(data, OF_TABLE)) if data.suffix.lower() in _COMPRESSED else MOST_BYTES
     for size, rows in sizes:
         _refuse_size(data, size, rows, most)
 
 
-def _refuse_columns(data: Path, columns: int) -> None:
+def refuse_columns(data: Path, columns: int) -> None:
+    """Raises UsageError for more columns than a table may have."""
     if columns > MOST_COLUMNS:
         raise UsageError(f"{data} has more than {MOST_COLUMNS:,} columns, which is the limit: leave some out")
 
@@ -132,11 +130,11 @@ def column_names(data: Path) -> list[str]:
     """
     try:
         check_size(data)
-        if data.suffix == ".parquet":
+        if data.suffix.lower() == ".parquet":
             names: list[str] = pq.read_schema(data).names
         else:
-            _check_beginning(data)
-            _check_quotes(data)
+            check_beginning(data)
+            check_quotes(data)
             names = [name.strip() for name in _padded_names(data)]
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
@@ -147,25 +145,6 @@ def column_names(data: Path) -> list[str]:
     return names
 
 
-def _check_quotes(data: Path) -> None:
-    """Raises UsageError for a quotation mark that is not closed: the rows behind it would be a part of one text."""
-    with pa.input_stream(str(data), compression="detect") as stream:
-        if not any(b'"' in part for part in iter(lambda: stream.read(1 << 22), b"")):
-            return
-    began = 0
-    with pa.input_stream(str(data), compression="detect") as stream:
-        text = io.TextIOWrapper(stream, "utf-8", "replace", newline="")
-        rows = csv.reader(iter(lambda: text.readline(_LONGEST_LINE), ""), strict=True)
-        while True:
-            try:
-                if next(rows, None) is None:
-                    return
-            except csv.Error as error:  # within one line what follows the mark that closes may be anything
-                if rows.line_num > began + 1 or "unexpected end" in str(error):
-                    raise UsageError(f"a quotation mark in line {began + 1} of {data} is not closed") from None
-            began = rows.line_num
-
-
 def _padded_names(data: Path) -> list[str]:
     """The names of a CSV file's columns, as they stand there."""
     with pa.csv.open_csv(data, parse_options=_QUOTED) as reader:
@@ -173,24 +152,10 @@ def _padded_names(data: Path) -> list[str]:
     return names
 
 
-def _check_beginning(data: Path) -> None:
-    """Raises UsageError for JSON, and for what some programs of Windows write: UTF-16, or `sep=,`."""
-    with pa.input_stream(str(data), compression="detect") as stream:
-        beginning = stream.read(16)
-        if beginning.removeprefix(codecs.BOM_UTF8).lower().startswith((b"sep=", b'"sep=')):
-            raise UsageError(f"the first line of {data} states a separator (sep=): delete it")
-        if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise UsageError(f"{data} is UTF-16, and not UTF-8 text: convert it (iconv -f utf-16 -t utf-8)")
-        if beginning.startswith(b"SQLite format 3"):
-            raise UsageError(f"{data} is an SQLite database, and no table: of Optuna, `nasbench import runs` reads it")
-        if re.match(rb"\s*(?:\{|\[\s*\{)\s*\"", beginning):
-            raise UsageError(f"{data} is JSON: a table is CSV or Parquet, with a row for each training")
-
-
 def check_separator(data: Path, header: list[str]) -> None:
     """Raises UsageError if a file has one column only, as with a wrong separator."""
     if len(header) == 1:
-        asked = "a table has several" if data.suffix == ".parquet" else "is the separator a comma?"
+        asked = "a table has several" if data.suffix.lower() == ".parquet" else "is the separator a comma?"
         raise UsageError(f"{data} has one column only, {header[0][:60]!r}: {asked}")
 
 
@@ -224,7 +189,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
         if header.count(column) > 1:
             raise UsageError(f"{data} has two columns called {column or '(nothing)'}: rename one")
     try:
-        if data.suffix == ".parquet":
+        if data.suffix.lower() == ".parquet":
             table = _parquet(data, list(wanted))
         else:
             there = {name.strip(): name for name in _padded_names(data)}
@@ -252,13 +217,16 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header:
             seconds = pc.divide(values.cast(pa.int64()).cast(pa.float64()), _PER_SECOND[column.type.unit])
             table = table.set_column(place, column.name, seconds)
     # Each column is given back as soon as pandas has it.
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True, self_destruct=True)
+    try:
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True, self_destruct=True)
+    except (ValueError, OverflowError) as error:  # dates beyond those of Python
+        raise _unreadable(data, error) from None
     return frame
 
 
 def nested_columns(data: Path) -> list[str]:
     """The columns of a Parquet file whose values are lists or other collections; none of another file."""
-    if data.suffix != ".parquet":
+    if data.suffix.lower() != ".parquet":
         return []
     return [field.name for field in pq.read_schema(data) if pa.types.is_nested(_plain(field.type))]
 
@@ -268,7 +236,8 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
 
     A text that repeats takes no room in the file, so its bytes are counted as they are read.
     """
-    schema, rows = pq.read_schema(data), pq.read_metadata(data).num_rows
+    schema, metadata = pq.read_schema(data), pq.read_metadata(data)
+    rows = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
     kinds = {name: _plain(schema.field(name).type) for name in wanted if name in schema.names}
     for name, kind in kinds.items():
         if pa.types.is_nested(kind) or _is_binary(kind):
@@ -280,7 +249,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
     size_of_texts = _size_of_texts(data, texts)  # counted twice: pandas holds them once more
     with pq.ParquetFile(data) as file:
         for batch in file.iter_batches(_BATCH, columns=wanted):
-            part = pa.Table.from_batches([batch])
+            part = pa.Table.from_batches([batch]).select(list(kinds))  # `a.b` may be read with the struct `a`, too
             for name, kind in kinds.items():
                 if part[name].type != kind:
                     part = part.set_column(part.column_names.index(name), name, part[name].cast(kind))
@@ -289,7 +258,7 @@ def _parquet(data: Path, wanted: list[str]) -> pa.Table:
             tables.append(part)
             if len(tables) == _TABLES:  # of 64 rows each, they take more room than what is in them
                 whole, tables = [*whole, pa.concat_tables(tables).combine_chunks()], []
-        return pa.concat_tables([*whole, *tables]) if whole or tables else file.read(columns=wanted)
+        return pa.concat_tables([*whole, *tables]) if whole or tables else file.read(columns=wanted).select(list(kinds))
 
 
 def _size_of_texts(data: Path, texts: list[str]) -> int:
@@ -300,8 +269,9 @@ def _size_of_texts(data: Path, texts: list[str]) -> int:
     size = 0
     with pq.ParquetFile(data, read_dictionary=texts) as file:
         for group in range(file.num_row_groups if texts else 0):
-            for column in file.read_row_group(group, columns=texts).columns:
-                for chunk in column.chunks:
+            table = file.read_row_group(group, columns=texts)
+            for name in texts:
+                for chunk in table[name].chunks:
                     lengths = _lengths(chunk.dictionary)
                     size += pc.sum(lengths.take(chunk.indices.drop_null())).as_py() or 0
                     _refuse_size(data, size, most=_MOST_TEXT)
@@ -367,7 +337,7 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
 
 def stem_of(data: Path) -> str:
     """The name of a file without the suffixes of its format: `runs.v2` for `runs.v2.csv.gz`."""
-    plain = data.with_suffix("") if data.suffix in _COMPRESSED else data
+    plain = data.with_suffix("") if data.suffix.lower() in _COMPRESSED else data
     return plain.stem
 
 

@@ -15,9 +15,10 @@ import pandas as pd
 from nasbench.base.errors import UsageError
 from nasbench.base.numbers import count, number, some
 from nasbench.benchmarks.tabular import EMBEDDED
+from nasbench.benchmarks.tabular._left_out import asked_of_left_out
 from nasbench.benchmarks.tabular._lines import Line, doubts_among, plain, quoted, text_of
 from nasbench.benchmarks.tabular._metric_lines import better_of, metric_lines, named
-from nasbench.benchmarks.tabular._roles import CELL, Roles, mixed_outcomes, objectives_of, roles_of
+from nasbench.benchmarks.tabular._roles import CELL, Roles, objectives_of, roles_of
 from nasbench.benchmarks.tabular._texts import WRITTEN
 from nasbench.benchmarks.tabular._trainings import combined
 from nasbench.benchmarks.tabular.column import FEW, Column, gathered
@@ -36,9 +37,12 @@ _OF_A_PART = re.compile(
     "costs?|infer(?:ence)?|ep|episode|rollout|epoch|step|iter(?:ation)?|batch|sample|image|token|forward"
 )
 """Words of times that are hardly those of a whole evaluation."""
-_BARE = re.compile(r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|s|secs?|seconds?|runtime")
+_BARE = re.compile(
+    r"time|elapsed|wall(?:clock|time)?|clock|since|start|total|cum\w*|relative|search|cpu|gpu|run|trial|process|s|secs?|seconds?|runtime"
+)
 """Words of times that, alone, do not say what took them: it may be the search so far."""
 _NO_SCORES = {"seconds": "a time", "resource": "a resource (used, or gained?)", "size": "a size"}
+_MANY = 10  # rows that hardly ever are in the order of their values by chance
 _LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
@@ -78,6 +82,8 @@ def guess(data: Path) -> Guess:
     roles.left_out += [(name, "holds lists or structs") for name in nested]
     roles.doubts |= dict.fromkeys(nested, "are hyper-parameters among their parts? make columns of them")
     _check_roles(data, roles, export)
+    if roles.cell:
+        _leave_beside_cells(roles)
     objective, *rivals = objectives_of(roles.metrics, export)
     if not export.objective:
         rivals += [c for c in roles.choices if c.name == header[-1] and _may_be_result(c)]
@@ -96,11 +102,18 @@ def guess(data: Path) -> Guess:
     for section, entries in (("hyperparameter", choices), ("metric", metrics.values())):
         for entry in entries:
             lines += ["", f"[[{section}]]", *map(text_of, entry)]
-    left_out = _left_out(roles, columns, objective)
+    left_out = _left_out(roles, columns, objective, export)
     lines += ["", "# Left out:", *map(text_of, left_out)] if left_out else []
     about = [("", top), *((_name(str(entry[0][1])), entry) for entry in choices), *metrics.items(), ("", left_out)]
     doubts = [doubt for name, entry in about for doubt in doubts_among(name, entry)]
     return Guess("\n".join(lines) + "\n", _in_words(roles, objective, metrics), tuple(doubts))
+
+
+def _leave_beside_cells(roles: Roles) -> None:
+    """Leaves out what varies beside the operations of cells, whose space has these alone."""
+    roles.left_out += [(c.name, "the space of cells has six operations alone") for c in roles.choices]
+    roles.doubts |= {c.name: "was it chosen, too? Then keep the rows of one value" for c in roles.choices}
+    roles.choices = []
 
 
 def _behind(objective: Column, metrics: list[Column]) -> list[Column]:
@@ -114,9 +127,9 @@ def _may_be_result(column: Column) -> bool:
     return column.is_number and column.meaning is None and not column.has_few
 
 
-def _left_out(roles: Roles, columns: list[Column], objective: Column) -> list[Line]:
+def _left_out(roles: Roles, columns: list[Column], objective: Column, export: Export) -> list[Line]:
     """A comment on each column without a role."""
-    asked = roles.doubts | mixed_outcomes(columns, objective)
+    asked = asked_of_left_out(columns, dict(roles.left_out), objective, export) | roles.doubts
     asked |= dict.fromkeys(roles.perhaps, "or is it a hyper-parameter?")
     lines: list[Line] = []
     for name, why in roles.left_out:
@@ -203,6 +216,8 @@ def _top(data: Path, roles: Roles, objective: Column, metrics: dict[str, list[Li
         yield "cost", metrics[times[0].name][0][1], line
     else:
         yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
+    if _is_best_so_far(objective):
+        yield "", None, f"? {plain(objective.name)} never gets worse from row to row: is it the best so far?"
     if objective.meaning in _NO_SCORES:
         what = _NO_SCORES[objective.meaning]
         yield "", None, f"? no column looks like a score, so the objective is {what}: {_reasons(roles)}"
@@ -240,6 +255,13 @@ def _top(data: Path, roles: Roles, objective: Column, metrics: dict[str, list[Li
     if twice:
         lack = roles.repetition.name if roles.repetition else "no column that numbers repetitions"
         yield "", None, f"? {twice:,} rows repeat a configuration (with {lack}): was a hyper-parameter left out?"
+
+
+def _is_best_so_far(column: Column) -> bool:
+    """Whether a column has the name and the course of the best value so far: it never gets worse, and often stays."""
+    steps = np.diff(column.numbers)
+    is_steady = len(steps) >= _MANY and ((steps <= 0).all() or (steps >= 0).all()) and (steps == 0).any()
+    return bool(is_steady and re.search("best|so_?far|incumbent|running", column.name, re.IGNORECASE))
 
 
 def _strange_in_times(column: Column, roles: Roles) -> str:

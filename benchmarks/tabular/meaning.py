@@ -80,6 +80,7 @@ _WHOLE: dict[str, Meaning | None] = {
     **dict.fromkeys(("split", "data_split"), None),  # a share of the data, or the number of a part
     "": "identity",  # pandas writes the numbers of its rows there
     **dict.fromkeys(("status", "state", "failed", "crashed", "diverged", "done", "converged", "success"), "outcome"),
+    **dict.fromkeys(("sys/failed", "exit_code", "exitcode", "exit_status", "return_code", "returncode"), "outcome"),
     **dict.fromkeys(
         ("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold", "run", "run_number"),
         "repetition",
@@ -180,7 +181,7 @@ def may_count_epochs(name: str) -> bool:
 
 def other_unit(name: str) -> str:
     """The word in the name of a time that says another unit than seconds; empty if none does."""
-    return next((word for word, *_ in counted(name) if _OTHER_UNITS.fullmatch(word)), "")
+    return next((piece for word in counted(name) for piece in word if _OTHER_UNITS.fullmatch(piece)), "")
 
 
 def may_be_other_than_seconds(name: str) -> bool:
@@ -191,6 +192,10 @@ def may_be_other_than_seconds(name: str) -> bool:
 def is_spread_of_another(name: str, header: Container[str]) -> bool:
     """Whether a column is the bar around the score in another one, as `accuracy_err` is beside `accuracy`."""
     parts = re.split(r"([\W_]+)", name)  # words, and what stands between them
+    if parts[-1].lower() == "dev" and any(
+        "".join([*parts[:-1], mean]) in header for mean in ("mean", "avg", "average")
+    ):
+        return True  # not the split
     parts = parts if parts[-1] else parts[:-2]
     while len(parts) > 2 and _BAR.fullmatch(parts[-1]):
         parts = parts[:-2]

@@ -18,12 +18,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO, cast
 
+from nasbench.base._held import restored
 from nasbench.base.errors import UsageError
 
 _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
 _OURS = (Path(__file__).parents[1] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
 _BASE = Path(__file__).parent.resolve()
-_DEFAULTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # NumPy's
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _LOG = logging.getLogger("nasbench")
 _CODES = re.compile(
@@ -45,13 +45,13 @@ class Broken(Exception):
 def foreign() -> Iterator[None]:
     """Runs third-party code: its output is `cleaned`, and its errors, exits and time-outs are raised as Broken.
 
-    The working directory, and what NumPy does about overflows, are afterwards what they were before.
+    What holds for the whole process is afterwards what it was before (`guarded`).
 
     A UsageError, which is written for the user, and the user's Ctrl-C pass. Only the main thread can be interrupted,
     and only while it executes Python.
     """
     try:
-        with cleaned(), _limited(), ends_nothing(), _restored():
+        with _limited(), guarded():
             yield
     except UsageError:
         raise
@@ -77,10 +77,28 @@ def errors_named(what: str, *passing: type[BaseException]) -> Iterator[None]:
 
 @contextmanager
 def cleaned() -> Iterator[None]:
-    """Sends all output of this block to standard error, without control codes for the terminal."""
+    """Sends all output of this block to standard error, without control codes for the terminal; that of programs which
+    it starts, too, as it is."""
     stream = cast(TextIO, _Cleaned(sys.stderr)) if sys.stderr else None  # None: it is closed, nothing is printed
-    with redirect_stdout(stream), redirect_stderr(stream):
+    with redirect_stdout(stream), redirect_stderr(stream), _descriptor_redirected():
         yield
+
+
+@contextmanager
+def _descriptor_redirected() -> Iterator[None]:
+    """Makes descriptor 1, which processes inherit, a second one of standard error."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        with suppress(OSError):
+            os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class _Cleaned:
@@ -231,6 +249,13 @@ def at_work(at: BaseException | FrameType | None, item: type) -> str:
     return f"{place} ({function})" if place else ""
 
 
+def is_at_fault(item: type, error: BaseException, other: type) -> bool:
+    """Whether an error comes of an item's own code rather than of another's: whose line is the inner one."""
+    own, others = component(item.__module__), component(other.__module__)
+    names = [component(str(frame.f_globals.get("__name__"))) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return own != others and next((name for name in reversed(names) if name in (own, others)), "") == own
+
+
 def _innermost(frames: Sequence[tuple[FrameType, int]], item: type) -> tuple[str, str]:
     """The file and line of the last of some frames in an item's own code, and the name of its function."""
     for own in (component(base.__module__) for base in item.__mro__ if not isabstract(base)):
@@ -262,34 +287,11 @@ def _limited() -> Iterator[None]:
 
 
 @contextmanager
-def _restored() -> Iterator[None]:
-    """Restores what holds for the whole process: the working directory, to which paths of the user refer, how deeply
-    calls may nest, how NumPy treats floating-point errors, and PyTorch's type and device of new tensors."""
-    folder = "."
-    with suppress(OSError):  # it has been removed
-        folder = os.getcwd()
-    errors = sys.modules["numpy"].geterr() if "numpy" in sys.modules else _DEFAULTS
-    tensors, depth = _tensors(), sys.getrecursionlimit()
-    try:
+def guarded() -> Iterator[None]:
+    """Runs code that may be a third party's: its output is `cleaned`, it ends no process, and what holds for the whole
+    process is afterwards what it was before. Errors pass."""
+    with cleaned(), ends_nothing(), restored():
         yield
-    finally:
-        sys.setrecursionlimit(max(depth, sys.getrecursionlimit()))
-        with suppress(OSError):
-            os.chdir(folder)
-        if "numpy" in sys.modules:
-            sys.modules["numpy"].seterr(**errors)
-        if "torch" in sys.modules and _tensors() != tensors:
-            torch, (kind, device) = sys.modules["torch"], tensors or ("float32", "cpu")
-            torch.set_default_dtype(getattr(torch, kind))
-            torch.set_default_device(None if device == "cpu" else device)  # any device is asked for at each new tensor
-
-
-def _tensors() -> tuple[str, str] | None:
-    """The type and the device of new tensors of PyTorch; None where it is not imported."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return None
-    return str(torch.get_default_dtype()).removeprefix("torch."), str(torch.get_default_device())
 
 
 end_process = os._exit

@@ -82,7 +82,7 @@ _SUPERLATIVES = "brigh|cu|exac|fas|fat|flat|grea|hot|la|ligh|nea|quie|shor|smar|
 
 def sounds_like_test(name: str) -> bool:
     """Whether a name suggests held-out data: `ori-test`, `AUCTest`, `holdout`; `shortest_path` and `shield` do not."""
-    rest = re.sub(f"({_SUPERLATIVES})test|contest|protest|attest|shield|withheld", "", name.lower())
+    rest = re.sub(f"({_SUPERLATIVES})test|contest|protest|attest|shield|withheld|handheld", "", name.lower())
     return any(word in rest for word in ("test", "holdout", "hold-out", "held"))
 
 

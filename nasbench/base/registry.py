@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from nasbench.base.catalogue import module_called, points_of, registrations
 from nasbench.base.errors import UsageError, unknown
-from nasbench.base.foreign import Broken, foreign
+from nasbench.base.foreign import Broken, component, foreign
 
 T = TypeVar("T")
 
@@ -72,6 +72,7 @@ class Registry(Generic[T]):
         self._loaded = False
         self._points: list[EntryPoint] = []  # not yet loaded
         self._theirs: set[str] = set()  # names of all entry points
+        self._homes: set[str] = set()  # their packages
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
         self.advice: dict[str, tuple[str, str]] = {}
@@ -128,10 +129,12 @@ class Registry(Generic[T]):
         return list(self._items)
 
     def is_foreign(self, name: str) -> bool:
-        """Whether an item is a third party's, which every process finds through its entry point."""
+        """Whether an item is a third party's, which every process finds through its entry point, or that of another
+        item in its package."""
         self._load_ours()
         module = getattr(self._items.get(name), "__module__", "")
-        return name in self._theirs and not f"{module}.".startswith(f"{self._package}.")
+        is_theirs = name in self._theirs or component(module) in self._homes  # registered beside one
+        return is_theirs and not f"{module}.".startswith(f"{self._package}.")
 
     def is_taken(self, name: str) -> bool:
         """Whether a plug-in, or any item but those of `add_last`, has this name."""
@@ -185,6 +188,7 @@ class Registry(Generic[T]):
         self._points, unread = points_of(self._group)
         self.broken |= unread
         self._theirs = {point.name for point in self._points}
+        self._homes = {component(point.module) for point in self._points}
         self._taken = frozenset([*self._items, *(point.name for point in self._points)])
 
     def _modules(self, folders: Iterable[str]) -> Iterator[str]:

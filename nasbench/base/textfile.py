@@ -14,7 +14,11 @@ from typing import Any
 from nasbench.base.errors import UsageError
 
 _LARGEST = 1 << 20  # bytes; the largest known file has 20,000
-_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*'|-")
+_STRINGS = re.compile(
+    r"\"\"\"(?:[^\"\\]|\\[\s\S]|\"{1,2}(?!\"))*+\"{3,5}|'''(?:[^']|'{1,2}(?!'))*+'{3,5}"
+    r"|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*'|#[^\n]*|-"
+)
+"""Strings and comments as TOML reads them from the beginning of a text, and hyphens, which keys may have."""
 _LONG_KEY = re.compile(r"\b(?:\w++[ \t]*+\.[ \t]*+){50}")
 
 

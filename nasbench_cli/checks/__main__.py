@@ -4,7 +4,7 @@ the benchmark's scores, each after those of another seed and of neighbours. `els
 import os
 import sys
 
-from nasbench.base.foreign import cleaned, ends_nothing
+from nasbench.base.foreign import guarded
 from nasbench.base.streams import say
 from nasbench.benchmarks import UsageError, open_benchmark
 from nasbench.cli.checks.check import Failed
@@ -16,7 +16,7 @@ from nasbench.methods import MethodSpec
 
 for method, bench in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
     try:
-        with cleaned(), ends_nothing():  # what a plug-in prints is no digest
+        with guarded():  # what a plug-in prints is no digest
             if method:
                 trial = Trial.of(method, bench)
                 trial.search_by_another_seed()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.base.metrics import as_number
+from nasbench.base.metrics import as_number, sounds_like_test
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.constraints import NO_BOUNDS
 from nasbench.benchmarks.spaces import FiniteSpace
@@ -34,6 +34,7 @@ from nasbench.cli.checks.scores import (
     has_one,
     same_elsewhere,
     same_seed_same_scores,
+    same_side_by_side,
 )
 from nasbench.cli.engine.events import collected
 
@@ -44,6 +45,11 @@ def _is_described(benchmark: Benchmark) -> None:
     for name in ("name", "family", "source", "licence", "checksum"):
         require(getattr(benchmark, name, ""), f"{name} is empty: it is part of a run's identity or provenance")
     for metric in benchmark.metrics:
+        require(
+            metric.is_test or not sounds_like_test(metric.name),
+            f"{metric.name} has the name of what is measured on test data, and methods would be told of it: state "
+            'split="test"',
+        )
         by_name = sense_of(metric.name)
         require(
             by_name in (None, metric.direction),
@@ -147,6 +153,7 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
     if len(fidelity.levels) == 1:
         return str(fidelity)
     abilities.make_ready(benchmark)
+    alike: list[bool] = []
     climbed = {levels[0], levels[len(levels) // 2], levels[-1]}
     looked_at = sorted({fidelity.levels[0], *climbed}, key=lambda level: level.work)
     for configuration, seed in evaluated(benchmark)[: 1 if benchmark.live else None]:
@@ -186,11 +193,17 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
             parts[-1].cost == whole.cost,
             f"{where} costs {parts[-1].cost} seconds at level {levels[-1]}, but {whole.cost} in one go",
         )
+        if parts[0].status == whole.status == "ok":
+            alike.append(same(decided(benchmark, parts[0]), straight) and parts[0].cost == whole.cost)
         if all(part.status == "ok" for part in parts):
             require(
                 parts[0].cost <= whole.cost,
                 f"{where} costs {parts[0].cost} seconds up to level {looked_at[0]}, and {whole.cost} up to the end",
             )
+    require(
+        not alike or not all(alike),
+        f"all configurations score and cost the same at level {looked_at[0]} as at {looked_at[-1]}: is `upto` used?",
+    )
     return str(fidelity)
 
 
@@ -356,6 +369,7 @@ _ALL = {
     "refuses foreign configurations": _refuses_what_is_foreign,
     "same seed, same scores": same_seed_same_scores,
     "another process scores the same": same_elsewhere,
+    "evaluations at the same time score the same": same_side_by_side,
     "evaluations are whole": _evaluations_are_whole,
     "levels are parts of one training": _levels_are_of_one_training,
     "kept trainings survive a kill": _kept_trainings_survive_a_kill,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.random import Generator
@@ -37,16 +39,18 @@ def decided(benchmark: Benchmark, evaluation: Evaluation) -> list[float]:
 
 
 def scores(benchmark: Benchmark, *, after_others: bool = False) -> list[str]:
-    """What 50 configurations score, one on a live benchmark, as text.
+    """The checksum of a benchmark, and what 50 configurations score, one on a live benchmark, as text.
 
     Args:
-        after_others: whether each is first asked for with another seed, and neighbours of it with the same.
+        after_others: whether each is first asked for with another seed, and at the lowest level, and neighbours of it.
     """
     abilities.make_ready(benchmark)
-    found = []
+    found = [benchmark.checksum]
     for configuration, seed in evaluated(benchmark)[: 1 if benchmark.live else None]:
         if after_others:
             answer(benchmark, configuration, seed // 2 + 1)
+            if benchmark.fidelity is not None and not benchmark.live:
+                answer(benchmark, configuration, seed, benchmark.fidelity.levels[0])
             for neighbour in _neighbours(benchmark, configuration):
                 answer(benchmark, neighbour, seed)
         told = answer(benchmark, configuration, seed)
@@ -80,6 +84,25 @@ def same_seed_same_scores(benchmark: Benchmark) -> None:
         )
 
 
+def same_side_by_side(benchmark: Benchmark) -> str | None:
+    """Raises Failed if two evaluations at the same time, in threads as with --workers, disturb each other."""
+    if not benchmark.live:
+        return "its evaluations are looked up one after the other"
+    abilities.make_ready(benchmark)
+    pairs, interval = evaluated(benchmark), sys.getswitchinterval()
+    alone = [decided(benchmark, answer(benchmark, *pair)) for pair in pairs]
+    sys.setswitchinterval(1e-5)  # threads take turns often
+    try:
+        with ThreadPoolExecutor(len(pairs)) as threads:
+            together = list(threads.map(lambda pair: decided(benchmark, answer(benchmark, *pair)), pairs))
+    finally:
+        sys.setswitchinterval(interval)
+    for (configuration, seed), one, other in zip(pairs, alone, together, strict=True):
+        where = f"{benchmark.space.to_json(configuration)} with seed {seed}"
+        require(same(one, other), f"{where} scores {one} alone, and {other} beside another: evaluations are threads")
+    return None
+
+
 def same_elsewhere(benchmark: Benchmark) -> None:
     """Raises Failed if scores follow what a benchmark, or its class, remembers of other seeds or configurations.
 
@@ -90,6 +113,7 @@ def same_elsewhere(benchmark: Benchmark) -> None:
         raise NotTested("it is registered only in this process")
     require(
         elsewhere == digest(scores(benchmark)),
-        "a process with other hashes of strings, or that was asked for neighbours or another seed of a configuration "
-        "before, scores it otherwise: what is kept between evaluations must go by the whole configuration and the seed",
+        "a process with other hashes of strings, or that was asked for neighbours, another seed or a lower level of a "
+        "configuration before, scores it otherwise, or has another checksum: what is kept between evaluations must go "
+        "by the whole configuration, the seed and the level",
     )

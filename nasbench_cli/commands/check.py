@@ -16,7 +16,7 @@ import click
 
 from nasbench.base.errors import unknown
 from nasbench.base.exits import DONE, SOME_FAILED
-from nasbench.base.foreign import at_work, cleaned, ends_nothing, interrupts_noted, pass_on, stable, trace
+from nasbench.base.foreign import at_work, cleaned, guarded, interrupts_noted, pass_on, stable, trace
 from nasbench.base.layout import one_line
 from nasbench.base.numbers import count
 from nasbench.base.registry import with_reasons
@@ -133,7 +133,7 @@ def _tried(one: Check, names: tuple[str, ...], item: type, longest: float) -> tu
     """The first word on a promise, and what follows it."""
     began = perf_counter()
     try:
-        with cleaned(), ends_nothing(), _ends(one.promise, longest, item):
+        with guarded(), _ends(one.promise, longest, item):
             told = one(*names)
     except Failed as failure:
         trace(failure)

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from nasbench.base.faults import DeviceLost
-from nasbench.base.foreign import cleaned
+from nasbench.base.foreign import at_work, cleaned
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spec import BenchmarkSpec
@@ -178,9 +178,12 @@ def trajectory_of(planned: PlannedSetup, seed: int, journal: Journal | None = No
     setup, benchmark = planned.setup, open_benchmark(planned.setup.bench)
     try:
         return run(setup, seed, planned.spec, benchmark, planned.bounds, journal)
-    except (Diverged, DeviceLost, StoreError, OSError):
+    except (Diverged, DeviceLost, StoreError):
         raise  # not the fault of the method
     except Exception as error:
+        is_of_store = not at_work(error, type(benchmark)) and not at_work(error, planned.spec.method)
+        if isinstance(error, OSError) and is_of_store:
+            raise
         if BENCHMARKS.is_foreign(BenchmarkSpec.parse(setup.bench).name):
             return died(setup, seed, f"{setup.bench} {OF_BENCHMARK}: {explained(error, type(benchmark))}")
         if not planned.spec.is_foreign:

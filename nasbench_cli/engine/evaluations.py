@@ -96,14 +96,14 @@ def attempt(
             cost = 0.0
         elif answer.status != "ok":
             status = "infeasible" if answer.status == "infeasible" else "failed"
-            reason = one_line(plain(answer.reason)) or f"its status is {answer.status!r}, without a reason"
+            reason = one_line(plain(str(answer.reason))) or f"its status is {answer.status!r}, without a reason"
         elif not math.isfinite((metrics := _measured(benchmark, answer.metrics)).row[0]):
             reason = f"{benchmark.objective.name} is {metrics.row[0]}"
         elif large := [value for value in (cost, *metrics.row) if LARGEST < abs(value) < math.inf]:
             reason = f"a metric or the cost is {large[0]:g}: a value is at most {LARGEST:g} in size"
             cost = 0.0 if cost > LARGEST else cost
         else:
-            remark = answer.reason and one_line(plain(answer.reason))
+            remark = answer.reason and one_line(plain(str(answer.reason)))
             return Evaluation(metrics, cost, reason=remark, curve=_curve(benchmark, answer.curve, level))
     except DeviceLost:
         raise  # it says nothing of the configuration

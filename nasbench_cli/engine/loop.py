@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.base.foreign import cleaned, end_copies, ends_nothing, pass_on_noted
-from nasbench.base.metrics import Values
+from nasbench.base.foreign import end_copies, guarded, pass_on_noted
+from nasbench.base.metrics import Values, as_number
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, abilities
 from nasbench.benchmarks.constraints import NO_BOUNDS, Bound, Bounds
 from nasbench.benchmarks.spaces import Configuration
@@ -66,7 +66,7 @@ def run(
     """
     began, start = datetime.now(UTC), monotonic()
     bounds = Bounds.of(bounds)
-    with cleaned(), ends_nothing():
+    with guarded():
         columns, failure, log = _searched(setup, seed, spec, benchmark, bounds, journal)
     pass_on_noted()
     ended = began + timedelta(seconds=monotonic() - start)  # the clock of the machine may be set meanwhile
@@ -113,7 +113,8 @@ def _searched(
     try:
         state = None if journal is None else journal.state("method")
         begin = perf_counter()
-        method = built(spec, search.with_refusals(Problem.of(benchmark, bounds, state, search.objectives)), rng)
+        problem = search.with_refusals(Problem.of(benchmark, bounds, state, search.objectives))
+        method = built(spec, problem, rng, benchmark)
         if setup.charge_thinking and journal is None:  # on the wall clock it is already
             search.clock.owe(perf_counter() - begin)
         try:
@@ -284,13 +285,9 @@ class RunLoop:
             configuration, level, number, before = self._read(asked)
             self._benchmark.space.check(configuration)
         except BaseException as error:
-            raise failed("ask", error, type(method), begin) from error
+            raise failed("ask", error, type(method), begin, self._benchmark) from error
         finally:
-            thinking = perf_counter() - begin
-            if isinstance(method, LongSearch):
-                thinking += method.unpaid
-                self._workers.pay(method.unpaid)
-                method.unpaid = 0.0
+            thinking = perf_counter() - begin + self._unpaid(method, begin)
         self.clock.charge(thinking)
         now = self.clock.now()
         if now >= self._budget.seconds:
@@ -310,6 +307,18 @@ class RunLoop:
                 asks, worker, configuration, now, thinking, number, level, seed, since, paid, refusal, added
             )
         )
+
+    def _unpaid(self, method: Method, begin: float) -> float:
+        """Seconds of a long search that are not yet paid, and are now. Raises MethodFailed if they are no number."""
+        if not isinstance(method, LongSearch):
+            return 0.0
+        try:
+            unpaid = as_number("unpaid", method.unpaid)
+        except ValueError as error:
+            raise failed("ask", error, type(method), begin) from error
+        self._workers.pay(unpaid)
+        method.unpaid = 0.0
+        return unpaid
 
     def _seed(self, configuration: Configuration, number: int) -> int:
         """The seed of a new training: that of its number, or one that draws no hidden repetition."""
@@ -350,7 +359,7 @@ class RunLoop:
                 told = evaluation if self._tells_all else self._without_others(evaluation, row)
                 method.tell(Observation(pending.configuration, told, feasible, pending.level, pending.trial))
         except BaseException as error:
-            failure = failed("tell", error, type(method), begin)
+            failure = failed("tell", error, type(method), begin, self._benchmark)
         thinking = perf_counter() - begin
         self.clock.charge(thinking)
         self.done.append(Done(pending, evaluation, started, ended, pending.thinking + thinking))

@@ -18,10 +18,10 @@ def check_marks(rows: Rows, asked: Asked) -> str:
     values = rows.frame["value"].to_numpy(float)
     values, sense = values[np.isfinite(values)], asked.sense or rows.sense
     mark = mark_of_failure(rows.name, values)
-    if mark is None or sense is None or (mark < 0) == (sense == "maximise"):
+    if mark is None or sense is None or (mark <= 0) != (sense == "minimise"):
         return ""
     said = f"{rows.name} is {mark:g} in {count(int((values == mark).sum()), 'row')}, and nowhere else "
-    said += "below 0" if mark < 0 else "as large"
+    said += "below 0" if mark < 0 else "as large" if mark else "close to it"
     if asked.sense is None:
         raise UsageError(
             f"{said}: if that stands for failed evaluations, leave these cells empty; --direction {sense} says that it "

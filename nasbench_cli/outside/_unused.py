@@ -19,6 +19,11 @@ _LENGTHS = re.compile(
 )
 _MOST_MEASURES = 20
 _VIOLATIONS = re.compile(r"(?:\w+_)?(?:infeasib(?:le|ility)|feasibility|violat(?:ed|es|ions?)|unsafe)(?:_\w+)?")
+_ENDS = re.compile(
+    r"(?:is_|has_)?(?:finished|done|completed?|success(?:ful)?|succeeded|converged|failed|failure|crashed|diverged"
+    r"|timed_?out)"
+)
+_TRUTHS = {"true", "false", "yes", "no", "1", "0", "1.0", "0.0"}
 _HARMLESS = re.compile(
     r"(?:\w+_)?(?:host(?:name)?|node|machine|user|gpu|cpu|device|version|commit|branch|date|day|time\w*|timestamp|start\w*"
     r"|end\w*|ids?|uuid|name|path|file|folder|dir|url|notes?|comments?|tags?|error|exception|message|reason|hash|index)"
@@ -31,7 +36,7 @@ _NO_METHOD = re.compile(
     r"(?:n|num|no|nr|number)_(?:of_)?\w+|(?:\w+_)?(?:std|stdev|stddev|sd|se|sem|stderr|var|variance|ci|rank|ranks|pvalue"
     r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)"
     r"(?:_(?:rank|score|value|acc|accuracy|error|result|all|of_all))?"
-    r"|instances|features|classes|samples|rows|columns|count|size"
+    r"|instances|features|classes|samples|rows|columns|count|size|n|d|p|dims?|dimensions?"
 )
 _NO_BENCHMARK = re.compile(
     r"(?:(?:grand|overall|total|macro|micro|geometric|arithmetic)_)?(?:avg|average|mean|gmean|median|total|sum|overall|all)"
@@ -115,6 +120,19 @@ def check_order(frame: pd.DataFrame, left: Iterable[str], runs: Sequence[pd.Seri
             f"evaluations are taken in the order of rows, and {back[0]} says another order: sort the rows by it, or "
             "leave the column out if they stand in their order"
         )
+
+
+def check_outcomes(frame: pd.DataFrame, left: Iterable[str]) -> None:
+    """Raises UsageError where a column that is not read seems to say which evaluations did not end as usual."""
+    for column in left:
+        if not _ENDS.fullmatch(plain(column)):
+            continue
+        words = set(frame[column].map(str).str.lower())
+        if len(words) > 1 and words <= _TRUTHS:
+            raise UsageError(
+                f"{column} seems to say which rows did not end as usual, and all would count: a column status with ok "
+                "or failed says it; leave the column out if they should count"
+            )
 
 
 def check_violations(frame: pd.DataFrame, left: Iterable[str]) -> None:

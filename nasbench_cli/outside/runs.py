@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,10 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
+from nasbench.base.metrics import LARGEST
 from nasbench.base.numbers import count, some
 from nasbench.benchmarks.tabular.direction import is_share, rises, scale_of
 from nasbench.cli.engine.columns import incumbents
 from nasbench.cli.engine.loop import MAX_EVALUATIONS
+from nasbench.cli.outside._configurations import text_of
 from nasbench.cli.outside.rows import MARKS, SPACE, Asked, Rows
 from nasbench.cli.outside.table import is_finished
 from nasbench.results.store.trajectory import ELSEWHERE, Setting, Setup, Trajectory
@@ -47,6 +48,7 @@ def runs_of(rows: Rows, asked: Asked) -> list[tuple[Setup, list[Trajectory]]]:
     frame = _checked(rows.frame, rows.shape, rows.left)
     _check_scales(frame, rows.name)
     name, frame["loss"] = _loss(rows.name, frame["value"].to_numpy(float), sense == "maximise")
+    name = "value" if name == _TEST and "test" in frame else name
     if "test" in frame:
         are_names_denied = rows.sense not in (None, sense)
         of_test = sense if are_names_denied else rows.test_sense or sense
@@ -90,7 +92,14 @@ def _checked(frame: pd.DataFrame, shape: str, left: Sequence[str]) -> pd.DataFra
         frame["seed"] = _numbered(frame["seed"])
     else:
         frame["seed"] = frame.groupby([m for m in MARKS if m != "seed"]).cumcount() if shape == "final" else 0
-    ok = pd.Series(np.isfinite(frame["value"].to_numpy(float)), frame.index)
+    for name in {"seconds", "cost"} & set(frame):
+        if (below := frame[name].to_numpy(float) < 0).any():
+            row = int(below.argmax())
+            raise UsageError(
+                f"{name} is {frame[name].iloc[row]:g} in row {row + 1}, and no time is negative: leave the cell empty "
+                "where it is not known"
+            )
+    ok = pd.Series(np.abs(frame["value"].to_numpy(float)) <= LARGEST, frame.index)
     if "status" in frame:
         ok &= frame["status"].map(str).map(is_finished)
     frame["status"] = np.where(ok, "ok", "failed")
@@ -317,7 +326,7 @@ def _trajectory(seed: int, own: pd.DataFrame, shape: str, evals: int | None, sec
     columns: dict[str, NDArray[Any]] = {
         "evaluation": np.arange(1, n + 1),
         "worker": np.zeros(n, np.int64),
-        "configuration": np.array([_text(c) for c in own.get("configuration", [None] * n)], object),
+        "configuration": np.array([text_of(c) for c in own.get("configuration", [None] * n)], object),
         "objective": objective,
         "feasible": feasible,
         "incumbent": incumbent,
@@ -364,13 +373,6 @@ def _finished(own: pd.DataFrame) -> Array:
     if "cost" in own and own["cost"].notna().all():
         return np.asarray(own["cost"].to_numpy(float).cumsum())
     return np.arange(1.0, len(own) + 1)
-
-
-def _text(configuration: object) -> str:
-    """A configuration as it is stored: JSON, of nothing where it is not known."""
-    if configuration is None or (isinstance(configuration, float) and math.isnan(configuration)):
-        return "{}"
-    return configuration if isinstance(configuration, str) else json.dumps(configuration, sort_keys=True, default=str)
 
 
 def described(made: list[tuple[Setup, list[Trajectory]]]) -> Iterator[str]:

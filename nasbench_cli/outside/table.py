@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,7 +14,14 @@ from nasbench.base.errors import UsageError, unknown
 from nasbench.base.numbers import count, listed, some
 from nasbench.benchmarks.tabular.direction import Sense, is_score, sense_of, strange_words
 from nasbench.benchmarks.tabular.meaning import meaning_of, split_of
-from nasbench.cli.outside._unused import check_named, check_order, check_unused, check_violations, plain
+from nasbench.cli.outside._unused import (
+    check_named,
+    check_order,
+    check_outcomes,
+    check_unused,
+    check_violations,
+    plain,
+)
 from nasbench.cli.outside.rows import FACTS, MARKS, SPACE, Asked, Rows, Shape
 from nasbench.cli.outside.texts import numbers_of
 
@@ -71,7 +79,7 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
     """
     frame = frame.rename(columns=str)
     names = _header(frame)
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise UsageError(f"two columns are called {twice[0]}: rename one")
     if not len(frame):
         raise UsageError("the table has no rows")
@@ -102,6 +110,8 @@ def read(frame: pd.DataFrame, asked: Asked, title: str) -> Rows:
         alone = pd.Series(range(len(frame)) if shape == "final" else 0, frame.index)  # each row a run, or one run
         if "feasible" not in roles:
             check_violations(frame, left)
+        if "status" not in roles:
+            check_outcomes(frame, left)
         run = frame[roles["seed"]] if "seed" in roles else alone
         check_unused(frame, left, setting, run)
         if shape == "trajectory" and not {"evaluation", "seconds"} & set(rows):
@@ -137,6 +147,8 @@ def _roles(frame: pd.DataFrame, asked: Asked) -> dict[str, str]:
     roles, taken = dict(asked.columns), set(asked.columns.values())
     for role, pattern in _NAMES.items():
         free = [column for column in _header(frame) if column not in taken]
+        if role == "seconds":  # `finished` may say that a run has
+            free = [column for column in free if not pd.api.types.is_bool_dtype(frame[column])]
         found = [column for column in free if re.fullmatch(pattern, plain(column))]
         found = found or [column for column in free if re.fullmatch(_ELSE.get(role, "(?!)"), plain(column))]
         exact = [c for c in found if plain(c) == role]
@@ -182,6 +194,7 @@ def _shape(rows: pd.DataFrame, roles: Mapping[str, str], value: str, asked: Aske
     marks = [mark for mark in MARKS if mark in rows]
     sizes = rows.groupby(marks, sort=False, dropna=False).size()
     if sizes.max() == 1:
+        _check_labels(rows, roles)
         return "final"
     if "seed" not in rows and "evaluation" not in asked.columns:
         _check_one_run(roles, int(sizes.max()), left)
@@ -215,6 +228,19 @@ def _length(rows: pd.DataFrame, column: str) -> list[str]:
             "runs of one length, or leave the column out if it says something else"
         )
     return [f"each row is the result of a run, with {column} {listed(found[:3])}"]
+
+
+def _check_labels(rows: pd.DataFrame, roles: Mapping[str, str]) -> None:
+    """Raises UsageError where each row has a seed of its own, and another column counts the rows of each method."""
+    if not {"seed", "evaluation"} <= set(rows) or not rows["seed"].is_unique:
+        return
+    numbers = pd.to_numeric(rows["evaluation"], errors="coerce").groupby([rows["method"], rows["benchmark"]])
+    sizes, spans = numbers.size(), numbers.max() - numbers.min() + 1
+    if sizes.min() >= _LEAST and (numbers.nunique() == sizes).all() and (spans == sizes).all():
+        raise UsageError(
+            f"{roles['seed']} is another in each row, and {roles['evaluation']} counts the rows of a method: leave "
+            f"{roles['seed']} out if these are evaluations of one run; --shape final says that each row is a run"
+        )
 
 
 def _check_one_run(roles: Mapping[str, str], size: int, left: Sequence[str]) -> None:

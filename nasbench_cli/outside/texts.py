@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.base.errors import UsageError
+from nasbench.base.metrics import LARGEST
 from nasbench.base.numbers import listed
 from nasbench.base.textfile import content_of, integer, parse_json
-from nasbench.benchmarks.tabular.frames import column_names, read_columns, refuse_cells
+from nasbench.benchmarks.tabular.frames import column_names, read_columns, refuse_cells, refuse_columns
 from nasbench.cli.outside.rows import Asked, Shape
 
 _MOST_BYTES = 1 << 28
@@ -79,7 +80,7 @@ def values_of(path: Path) -> Iterator[Any]:
 
 def _numbered(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     """The numbers of lines, from 1, and their values; empty lines have none."""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # JSON may hold other ends of lines
         if line.strip():
             try:
                 yield number, json.loads(line, parse_int=integer)
@@ -109,7 +110,10 @@ def check_asked(asked: Asked, shapes: Collection[Shape], roles: Collection[str])
 
 
 def numbers_of(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
-    """A column as numbers; infinite ones, which tools write for failures, are unknown. Raises UsageError for others."""
+    """A column as numbers; those without bounds, which tools write for failures, are unknown (`LARGEST`).
+
+    Raises UsageError for what is no number.
+    """
     if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
         raise UsageError(f"{name} holds {column.dtype}, not numbers")
     numbers = pd.to_numeric(column, errors="coerce")
@@ -117,7 +121,7 @@ def numbers_of(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
         row = int(bad.to_numpy().argmax())
         raise UsageError(f"{name} is {str(column.iloc[row])[:60]!r} in row {row + 1}: not a number")
     values = numbers.to_numpy(float)
-    return np.where(np.isfinite(values), values, np.nan)
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
 def objects_of(path: Path) -> list[dict[str, Any]]:
@@ -132,7 +136,9 @@ def objects_of(path: Path) -> list[dict[str, Any]]:
 
 def frame_of_objects(path: Path, objects: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """A row for each object of a file, and a column for each name in any. Raises UsageError for too many values."""
-    refuse_cells(path, len(objects), len({name for each in objects for name in each}))
+    names = {name for each in objects for name in each}
+    refuse_columns(path, len(names))
+    refuse_cells(path, len(objects), len(names))
     return pd.DataFrame(objects)
 
 

@@ -13,9 +13,21 @@ Facts: TypeAlias = dict[str, Any]
 _COLOURS = {"conv": "#56B4E9", "res": "#0072B2", "max": "#E69F00", "avg": "#E69F00", "fc": "#009E73"}
 
 
-def is_network(values: Facts) -> bool:
-    """Whether a configuration is a network."""
-    return {"labels", "units", "edges"} <= values.keys()
+def is_network(values: object) -> bool:
+    """Whether a configuration is a network; one of another's space may have the same names for something else."""
+    if not isinstance(values, dict) or not {"labels", "units", "edges"} <= values.keys():
+        return False
+    parts: list[Any] = [values.get(name) or [] for name in ("labels", "units", "edges", "strides")]
+    if not all(isinstance(part, list) for part in parts):
+        return False
+    labels, units, edges, strides = parts
+    of_each = [labels, units, strides] if strides else [labels, units]
+    ends = [end for edge in edges for end in (edge if isinstance(edge, list) and len(edge) == 2 else [None])]
+    return (
+        {len(part) for part in of_each} == {len(labels)}
+        and all(isinstance(label, str) for label in labels)
+        and all(type(end) is int and 0 <= end < len(labels) for end in ends)
+    )
 
 
 def lines(values: Facts) -> list[str]:

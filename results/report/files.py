@@ -83,7 +83,7 @@ def _earlier(manifest: Path) -> set[str]:
             manifest,
         )
         return set()
-    return set(text.decode().splitlines())
+    return set(text.decode(errors="replace").splitlines())
 
 
 def _unwritable(out: Path, error: OSError) -> StoreError:
@@ -106,6 +106,6 @@ def write_single(path: Path, content: bytes) -> None:
 def slug(text: str) -> str:
     """Text as part of a file's name; long text is cut and ends in a hash."""
     plain = re.sub(r"[^\w.+-]", "_", text.replace("<=", "-le-").replace(">=", "-ge-"))
-    if len(plain) <= _LONGEST_SLUG:
+    if len(encoded := plain.encode()) <= _LONGEST_SLUG:
         return plain
-    return f"{plain[:_LONGEST_SLUG]}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{encoded[:_LONGEST_SLUG].decode(errors='ignore')}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -22,21 +22,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from nasbench.base.errors import StoreError
-from nasbench.base.metrics import Scale
 from nasbench.base.textfile import integer
 from nasbench.results.store import disk, plans
 from nasbench.results.store.decoding import decoded
-from nasbench.results.store.fragment import Fragment, RunRecord, checked, of_another_schema
+from nasbench.results.store.fragment import Fragment, checked, of_another_schema, record_of
+from nasbench.results.store.setups import setup_of
 from nasbench.results.store.store import Store
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Setting, Setup
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup
 
 FACTS, STEPS, BITS, FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet", "feasible"
 OF_LEVELS = ("level", "spent")
@@ -114,7 +113,7 @@ class Archive(Store):
             if has_control_characters([facts["display"], *((f["setup"], f["provenance"]) for f in facts["setups"])]):
                 raise ValueError("a name with a control character")  # it would reach the terminal
             self._display = _display(facts["display"])
-            self._missing = [(_setup(setup), _seeds(seeds)) for setup, seeds in facts["missing"]]
+            self._missing = [(setup_of(setup), _seeds(seeds)) for setup, seeds in facts["missing"]]
             self._shards = _shards(facts.get("shards", []))
             self._fragments = list(self._read(facts["setups"]))
             if not self._fragments:
@@ -132,10 +131,10 @@ class Archive(Store):
     def _read(self, setups: list[dict[str, Any]]) -> Iterator[ArchivedFragment]:
         number = 0
         for facts in setups:
-            runs = tuple(_record(run) for run in facts["runs"])
+            runs = tuple(map(record_of, facts["runs"]))
             if not runs or len({run.seed for run in runs}) < len(runs):
                 raise ValueError("a setup without runs, or with two of one seed")
-            setup, made_by = _setup(facts["setup"]), checked(facts["provenance"])
+            setup, made_by = setup_of(facts["setup"]), checked(facts["provenance"])
             yield ArchivedFragment(self.folder, setup, runs, made_by, self, number)
             number += len(runs)
 
@@ -176,6 +175,8 @@ class Archive(Store):
         """The kept rows, and where those of each run begin, with their end."""
         table = decoded(self._members[0], most_rows=self._rows_there)
         columns = {name: table[name].to_numpy() for name in table.column_names}
+        if strange := [name for name, values in columns.items() if values.dtype.kind not in "iufb"]:
+            raise TypeError(f"{strange[0]} holds no numbers")
         return columns, np.searchsorted(columns["run"], np.arange(len(self._bits) + 1))
 
     @cached_property
@@ -211,8 +212,12 @@ class Archive(Store):
                     f"archives keep scores, and neither configurations nor measured times nor other metrics: {name} of "
                     f"single evaluations is not in {self.folder}; report the store of its runs"
                 )
-        ends = np.cumsum(lengths)
-        first = np.repeat(ends - lengths, np.diff(starts[runs.start : runs.stop + 1]))
+        ends, kept = np.cumsum(lengths), np.diff(starts[runs.start : runs.stop + 1])
+        first = np.repeat(ends - lengths, kept)
+        if steps["row"][starts[runs][kept > 0]].any() or ((kept > 0) != (lengths > 0)).any():
+            raise ValueError("runs without their first rows")
+        if levels.any() and not (steps["spent"][own] <= steps["row"][own] + 1.001).all():
+            raise ValueError("runs that have spent more than they have rows")
         repeats = np.diff(np.append(first + steps["row"][own], ends[-1]))
         if (repeats < 1).any() or any(
             len(bits) != -(-n // 8) for bits, n in zip(self._bits[runs], lengths, strict=True)
@@ -231,16 +236,6 @@ class Archive(Store):
         return pa.table({name: found[name] for name in names})
 
 
-def _setup(facts: dict[str, Any]) -> Setup:
-    """A setup. Raises TypeError if a field is of another type than setups have, ValueError for an unknown metric."""
-    setup = Setup.from_json(facts)
-    if wrong := next((name for name, hint in _HINTS[Setup].items() if not _fits(getattr(setup, name), hint)), ""):
-        raise TypeError(f"{wrong} of a setup is of another type")
-    if strange := {*setup.objectives, *setup.setting.test_metrics} - {*setup.metrics}:
-        raise ValueError(f"no metric of its runs: {', '.join(sorted(strange))}")
-    return setup
-
-
 def _seeds(facts: list[Any]) -> list[int]:
     """Seeds. Raises TypeError or ValueError for anything else."""
     if any(type(seed) is not int for seed in facts) or len(set(facts)) < len(facts) or min(facts, default=0) < 0:
@@ -256,34 +251,6 @@ def _shards(facts: list[Any]) -> list[plans.PlanShard]:
     return shards
 
 
-def _fits(value: object, hint: Any) -> bool:
-    """Whether a value is of an annotated type, and its parts of theirs; JSON writes some floats as integers."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if isinstance(hint, UnionType):
-        return any(_fits(value, part) for part in parts)
-    if origin is tuple and isinstance(value, tuple):
-        kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
-        return len(kinds) == len(value) and all(map(_fits, value, kinds))
-    if hint in _HINTS:
-        return all(_fits(getattr(value, name), kind) for name, kind in _HINTS[hint].items())
-    return type(value) in ((float, int) if hint is float else (hint,))
-
-
-_HINTS = {owner: get_type_hints(owner) for owner in (Setup, Setting, Scale)}
-
-
-def _record(facts: dict[str, Any]) -> RunRecord:
-    """A run's record. Raises ValueError for one that no run can have, TypeError or KeyError for anything else."""
-    run = RunRecord(**facts)
-    counts = (run.seed, run.rows, run.failed_evaluations, run.refused)
-    texts = (run.failure, run.first_reason, run.began, run.ended, run.log)
-    if not all(type(n) is int and 0 <= n < 1 << 63 for n in counts):
-        raise ValueError(f"a run with the seed {run.seed!r} and {run.rows!r} rows")
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"the run with the seed {run.seed} says something else than text")
-    return run
-
-
 def _display(facts: dict[str, Any]) -> dict[str, Any]:
     """What a suite says of its report. Raises TypeError or AttributeError if it is something else."""
     kinds = {"title": str, "labels": dict, "checkpoints": list, "baseline": str, "score": str}
@@ -293,8 +260,8 @@ def _display(facts: dict[str, Any]) -> dict[str, Any]:
     known = {name: value for name, value in facts.items() if value is not None}
     if not all(isinstance(text, str) for label in known.get("labels", {}).items() for text in label):
         raise TypeError("labels that are no text")
-    if not all(type(point) in (int, float) for point in known.get("checkpoints", ())):
-        raise TypeError("checkpoints that are no numbers")
+    if not all(type(point) is int and point > 0 for point in known.get("checkpoints", ())):
+        raise TypeError("checkpoints that are no numbers of evaluations")
     return known
 
 

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from nasbench.base.errors import StoreError
 from nasbench.results.store import disk
 from nasbench.results.store.decoding import decoded
+from nasbench.results.store.setups import setup_of
 from nasbench.results.store.trajectory import (
     SCHEMA_VERSION,
     Setup,
@@ -167,6 +168,18 @@ def write_without(fragment: Fragment, seeds: set[int], folder: Path) -> None:
     _write(folder, kept, fragment.setup, runs, fragment.provenance)
 
 
+def record_of(facts: dict[str, Any]) -> RunRecord:
+    """A run's record. Raises ValueError for one that no run can have, TypeError or KeyError for anything else."""
+    run = RunRecord(**facts)
+    counts = (run.seed, run.rows, run.failed_evaluations, run.refused)
+    texts = (run.failure, run.first_reason, run.began, run.ended, run.log)
+    if not all(type(n) is int and 0 <= n < 1 << 63 for n in counts):
+        raise ValueError(f"a run with the seed {run.seed!r} and {run.rows!r} rows")
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"the run with the seed {run.seed} says something else than text")
+    return run
+
+
 def read(path: Path) -> Fragment:
     """Reads a fragment's metadata, and checks the digest of the whole file.
 
@@ -181,8 +194,8 @@ def read(path: Path) -> Fragment:
     facts = _facts(metadata)
     _check_version(path, facts)
     try:
-        runs = tuple(RunRecord(**run) for run in facts["runs"])
-        fragment = Fragment(path, Setup.from_json(facts["setup"]), runs, checked(facts["provenance"]))
+        runs = tuple(map(record_of, facts["runs"]))
+        fragment = Fragment(path, setup_of(facts["setup"]), runs, checked(facts["provenance"]))
         rows = sum(run.rows for run in runs)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Torn(f"incomplete metadata ({error})") from None

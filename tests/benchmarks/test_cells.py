@@ -75,6 +75,7 @@ def test_a_stage_without_a_path_is_dead_whatever_else_it_has() -> None:
     assert not dead_stages((alive, alive, alive))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("repeated", "write"), [(1, LIVELY[0][1]), (2, LIVELY[1][1])], ids=["cells", "nasbench201"])
 def test_formulas_equal_the_sums_over_real_tensors(repeated: int, write: Any) -> None:
     torch = pytest.importorskip("torch")

@@ -105,6 +105,7 @@ def test_tied_edges_share_a_distribution_and_its_slopes(ties: Ties) -> None:
     assert alive == shared.everything(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [
@@ -148,6 +149,7 @@ def test_the_expected_size_of_a_search_is_the_size_of_what_it_draws() -> None:
             assert found == size(stages, space.filters, space.shape, space.classes).parameters
 
 
+@pytest.mark.slow
 def test_five_kinds_of_method_run_in_one_command(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")

@@ -66,6 +66,7 @@ def test_two_commands_at_once_both_add_their_metrics(monkeypatch: pytest.MonkeyP
     assert added.names("hpolib-naval") == {"one", "two"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LATENCIES.is_file(), reason=f"latencies are not in {LATENCIES}")
 def test_latencies_of_27_devices_are_those_of_the_file(nasbench: Callable[..., Printed]) -> None:
     asked = ("--onto", "nb201-cifar10", "--key", "arch_str", "--prefix", "latency-", "--unit", "ms")
@@ -87,6 +88,7 @@ def test_latencies_of_27_devices_are_those_of_the_file(nasbench: Callable[..., P
     assert table.oracle([bound]).best == np.nanmin(table.values[kept, :, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LATENCIES.is_file(), reason=f"latencies are not in {LATENCIES}")
 def test_latencies_are_fetched_for_all_three_tables_of_nas_bench_201(nasbench: Callable[..., Printed]) -> None:
     assert re.search("nas-bench-201-latency .* not here", nasbench("data", "list").out)

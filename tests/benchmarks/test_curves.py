@@ -61,6 +61,7 @@ def test_a_curve_holds_what_the_plain_benchmark_sees_after_each_epoch() -> None:
     assert "latency" not in curve
 
 
+@pytest.mark.slow
 def test_without_a_curve_of_test_scores_all_else_is_recorded_to_the_bit() -> None:
     _, whole, short = trained(NAME, f"digits/nasbench201/table/val-curve@{EPOCHS}")
     left_out = {f"test-{score}@{epoch}" for score in ("error", "loss") for epoch in range(1, EPOCHS)}

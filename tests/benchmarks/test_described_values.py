@@ -91,6 +91,7 @@ def use(name: str) -> None:
         table.evaluate(table.space.configuration(row), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("csv", "spec", "name"), [(CSV, SPEC, "mine"), (ROWS, CURVES, "curves")])
 @pytest.mark.parametrize("file", ["table.json", "columns.json"])
 def test_every_other_value_is_refused_or_used(

@@ -35,6 +35,7 @@ def classes() -> dict[tuple[str, ...], list[tuple[str, ...]]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_living_cells_are_5043_classes() -> None:
     sizes = Counter(len(members) for members in classes().values())
     assert sum(sizes.values()) == 5043
@@ -54,6 +55,7 @@ def test_without_the_numbers_of_convolutions_there_are_4659_some_of_networks_of_
     assert sum(len(sizes) > 1 for sizes in coarse.values()) == 358
 
 
+@pytest.mark.slow
 def test_cells_are_of_one_class_where_they_give_the_same_values_for_all_parameters() -> None:
     """Every living convolution has a random function of its own; those of a kind are handed out in all ways."""
     rng = np.random.default_rng(0)
@@ -90,6 +92,7 @@ def test_cells_are_of_one_class_where_they_give_the_same_values_for_all_paramete
     assert all(len(expressions) == 1 for expressions in found.values())
 
 
+@pytest.mark.slow
 def test_the_first_of_a_class_has_as_few_operations_as_any_and_all_have_the_same_size() -> None:
     def operations(cell: tuple[str, ...]) -> int:
         return sum(operation != "none" for operation in pruned(cell))

@@ -35,6 +35,7 @@ class Failing:
         return 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", MEMORY)
 def test_missing_memory_is_tried_again_once(error: Exception) -> None:
     once = Failing(error)

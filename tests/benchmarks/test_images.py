@@ -300,6 +300,7 @@ def test_a_failed_training_costs_what_its_interrupted_attempt_had_taken_too(
     assert taken < found.cost <= taken + perf_counter() - begin
 
 
+@pytest.mark.slow
 def test_an_attempt_that_ran_out_of_memory_is_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = BenchmarkSpec.parse("digits@2").open()
     configuration = bench.space.sample(np.random.default_rng(0))

@@ -40,6 +40,7 @@ def test_enumeration_and_counting_give_the_papers_numbers(write: Callable[[], Pa
         program.check(configuration)
 
 
+@pytest.mark.slow
 def test_counts_of_spaces_too_large_to_enumerate() -> None:
     one, two, three = (COUNTS[f] for f in (figures.figure_19_1, figures.figure_19_2, figures.figure_19_3))
     assert count(Program(figures.figure_19_4)) == sum(n + n**2 + n**4 for n in (one, two)) + three + three**2 + three**4
@@ -80,7 +81,7 @@ def test_counting_equals_enumeration_where_choices_are_shared_or_vanish(write: C
 @pytest.mark.parametrize(
     "write",
     [
-        pytest.param(write, marks=[pytest.mark.slow] * (named(write) == "nasnet"))
+        pytest.param(write, marks=[pytest.mark.slow] * (named(write) in ("nasnet", "once_for_all", "figure_16")))
         for write in (*ALL, shared_or, dropping, late, unread, alike)
     ],
     ids=named,

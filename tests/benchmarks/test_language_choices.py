@@ -177,6 +177,7 @@ def test_names_inside_repeats_and_of_shared_choices_say_what_they_are() -> None:
     assert names == {"depth", "repeat-0/kernel-0", "repeat-0/kernel-1", "one-of-8-16-to-128"}
 
 
+@pytest.mark.slow
 def test_a_module_that_waits_for_many_choices_is_counted_exactly() -> None:
     """A cell of four vertices in one substitution of eight choices, twice: 2^6 × 3^2 assignments, all different."""
 

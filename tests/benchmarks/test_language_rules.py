@@ -133,6 +133,7 @@ def test_the_functions_of_an_lstm_are_searched() -> None:
     assert count(Program(lambda: lstm_cell(gate, gate, gate, gate, memory, hidden))) == 2**4 * 3 * 2
 
 
+@pytest.mark.slow
 def test_the_recurrent_space_of_figure_16_has_its_number_of_cells() -> None:
     """ENAS: eight nodes of four functions, each but the first with the output of an earlier one, and four widths."""
 

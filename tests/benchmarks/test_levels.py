@@ -138,6 +138,7 @@ def test_searches_on_a_table_with_curves_from_the_command_to_the_report(
         assert method in shown.out
 
 
+@pytest.mark.slow
 def test_a_method_that_needs_levels_is_refused_where_there_are_none(nasbench: Callable[..., Printed]) -> None:
     refused = nasbench("run", "--method", "hyperband", "--bench", "nb201-cifar10")
     assert refused.code == 2

@@ -320,6 +320,7 @@ def test_a_table_with_one_split_may_be_minimised_on_it(table: Import) -> None:
         table(one_split(), ONLY.replace("only", "test"))
 
 
+@pytest.mark.slow
 def test_every_report_says_that_one_split_selects_and_is_reported(
     nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_search_for_a_cell_per_stage_is_refused(look_up: LookUp, method: str) 
         MethodSpec.parse(method).build(problem, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["darts", "zo-darts+", "spos", "one-shot-random"])
 def test_one_shot_methods_draw_cells(look_up: LookUp, method: str) -> None:
     pytest.importorskip("torch")

@@ -118,6 +118,7 @@ def test_its_networks_are_those_of_the_large_space_with_most_choices_fixed(space
     assert count(Program(cells)) == 7**18 * 3**3
 
 
+@pytest.mark.slow
 def test_the_written_network_has_the_parameters_of_the_built_one(space: TrainableSpace) -> None:
     """That of the first of a class: the language also builds what lies on no path."""
     torch = pytest.importorskip("torch")

@@ -40,6 +40,7 @@ def networks() -> list[LayerGraph]:
     return found
 
 
+@pytest.mark.slow
 def test_ten_thousand_modifications_are_networks_within_bounds_and_each_modifier_makes_some() -> None:
     rng, pool, counts = np.random.default_rng(1), list(STARTS), Counter[str]()
     for _ in range(10_000):

@@ -131,6 +131,7 @@ def test_what_is_no_such_file_gets_one_sentence_and_runs_no_code(
     assert nasbench("import", "nats-bench-size", tmp_path / "absent").code == 2
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_before_it_is_read(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     path = tmp_path / "bomb.pbz2"
     path.write_bytes(bz2.compress(b"\x80\x04" + b"]" * (9 << 20)))  # each byte is a list

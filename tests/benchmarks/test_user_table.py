@@ -387,6 +387,7 @@ def test_a_large_file_that_is_no_table_is_refused_at_once(
         read_table(tmp_path / "huge.parquet", spec)
 
 
+@pytest.mark.slow
 def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Path, write: Write) -> None:
     """In processes of their own, since benchmarks are registered when a process begins."""
 

@@ -126,6 +126,7 @@ def best_of(name: str, problem: Problem, seed: int) -> float:
     return best
 
 
+@pytest.mark.slow
 def test_hyperopt_learns_on_every_kind_of_hyperparameter() -> None:
     pytest.importorskip("hyperopt")
     space = ParameterSpace(
@@ -137,6 +138,7 @@ def test_hyperopt_learns_on_every_kind_of_hyperparameter() -> None:
     assert np.median(found) < np.median(at_random)
 
 
+@pytest.mark.slow
 def test_hyperopt_draws_levels_and_choices_by_their_priors() -> None:
     pytest.importorskip("hyperopt")
     space = GridSpace(

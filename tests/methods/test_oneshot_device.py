@@ -124,6 +124,7 @@ def test_a_pass_is_one_graph_without_breaks() -> None:
     assert (explained.graph_count, explained.graph_break_count) == (1, 0), explained.break_reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zo-darts", "zo-darts++"])
 def test_a_window_of_a_search_reads_at_most_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which probabilities are zero, of all copies together; softmax has none."""

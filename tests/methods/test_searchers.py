@@ -474,6 +474,7 @@ def test_a_worker_without_a_member_is_given_the_first_row_of_a_list_too() -> Non
     assert {search._random() for _ in range(20)} == {0}
 
 
+@pytest.mark.slow
 def test_buckets_cost_memory_when_they_are_used() -> None:
     """A matrix over all of these would have 32 GiB."""
     benchmark = open_benchmark("nb201-cifar10")

@@ -163,6 +163,7 @@ def test_c_motpe_without_enough_feasible_observations_uses_the_constraints_alone
     assert set(sampler.groups(1)[0].tolist()) == {1}
 
 
+@pytest.mark.slow
 def test_weighted_densities_are_mixtures_with_these_weights() -> None:
     dims = Dimensions(GRID.as_flat().hyperparameters, GRID.as_flat().conditions)
     sampler = Sampler(GRID.as_flat(), [], Rules(24))
@@ -193,6 +194,7 @@ def test_weighted_densities_are_mixtures_with_these_weights() -> None:
     assert np.abs(shares - density(rows, np.zeros(0))).sum() > 0.2
 
 
+@pytest.mark.slow
 def test_only_the_objective_is_scored_with_weights() -> None:
     """Three good observations and one bad one of the objective; the constraint is violated by the last alone."""
     sampler = Sampler(GRID.as_flat(), [0.5], Rules(24))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive
+from nasbench.results.store.disk import digest
 from nasbench.results.store.packing import pack
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 from tests.conftest import Printed
@@ -64,6 +72,10 @@ FORGERIES: dict[str, Change] = {
     "labels": lambda facts: facts.update(display={"labels": {"random": 5}}),
     "strange display": lambda facts: facts.update(display={"colour": "red"}),
     "checkpoints": lambda facts: facts.update(display={"checkpoints": ["a"]}),
+    "checkpoint below 1": lambda facts: facts.update(display={"checkpoints": [-1000]}),
+    "half of a checkpoint": lambda facts: facts.update(display={"checkpoints": [0.5]}),
+    "endless seconds": lambda facts: facts["setups"][0]["setup"].update(evals=None, seconds=math.inf),
+    "no evaluations": lambda facts: facts["setups"][0]["setup"].update(evals=0),
     "escape": lambda facts: facts.update(display={"labels": {"random": "\x1b[2Jbest"}}),
     "line": lambda facts: facts["setups"][0]["setup"]["setting"].update(caution="a\nb"),
     "bench": lambda facts: facts["setups"][0]["setup"].update(bench=5),
@@ -115,6 +127,40 @@ def test_rows_that_do_not_fit_the_facts_are_damage(nasbench: Callable[..., Print
     done = nasbench("report", "--against", path, "--out", packed / "no")
     assert done.code == 2
     assert "is damaged: its rows do not fit its facts" in done.err
+
+
+def rewritten(folder: Path, change: Callable[[dict[str, NDArray[Any]]], object]) -> Path:
+    """The archive with other rows, and their digest in its facts."""
+
+    def write(members: dict[str, bytes]) -> None:
+        table = pq.read_table(io.BytesIO(members["steps.parquet"]))
+        columns = {name: table[name].to_numpy().copy() for name in table.column_names}
+        change(columns)
+        out = io.BytesIO()
+        pq.write_table(pa.table(columns), out, compression="zstd")
+        facts = json.loads(members["facts.json"])
+        facts["digests"][0] = digest(out.getvalue())
+        members |= {"steps.parquet": out.getvalue(), "facts.json": json.dumps(facts).encode()}
+
+    return tampered(folder, write)
+
+
+ROWS: dict[str, Callable[[dict[str, NDArray[Any]]], object]] = {
+    "texts": lambda columns: columns.update(incumbent=columns["incumbent"].astype(str).astype(object)),
+    "a run without its first row": lambda columns: columns.update(
+        row=np.where((columns["row"] == 0) & (columns["run"] == 1), 1, columns["row"])
+    ),
+    "more spent than there is": lambda columns: columns.update(spent=np.full(len(columns["row"]), 1e8)),
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_forged_rows_are_damage(nasbench: Callable[..., Printed], packed: Path, what: str) -> None:
+    path = rewritten(packed, ROWS[what])
+    done = nasbench("report", "--against", path, "--out", packed / "no")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "is damaged: its rows do not fit its facts" in done.err
+    assert nasbench("report", "--against", rewritten(packed, lambda _: None), "--out", packed / "yes").code == 0
 
 
 def test_a_file_that_unpacks_to_too_much_is_not_unpacked(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

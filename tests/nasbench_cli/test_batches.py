@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -198,6 +199,31 @@ def test_a_third_partys_benchmark_that_fails_outside_evaluations_fails_its_own_r
     assert reason.startswith(
         "toy-meanless fails outside its evaluations: RuntimeError: no means today (test_batches.py:"
     )
+
+
+def test_a_file_that_a_third_partys_benchmark_lacks_fails_its_runs_and_no_command(
+    tmp_path: Path, lend: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fileless(Toy):
+        """It reads a file where the command happens to run."""
+
+        name = "toy-fileless"
+
+        def mean_metrics(self, configuration: Configuration) -> dict[str, float]:
+            return dict(json.loads(Path("means.json").read_text()))
+
+    lend(BENCHMARKS, "toy-fileless", Fileless)
+    monkeypatch.setattr(BENCHMARKS, "is_foreign", lambda name: name == "toy-fileless")
+    (planned,) = expand([Grid((MethodSpec("random"),), ("toy-fileless",), ((),), (0,), Protocol(5))])
+    (((trajectory,), _),) = compute(Batch(planned, (0,)), tmp_path)
+    assert trajectory.failure.startswith("toy-fileless fails outside its evaluations: FileNotFoundError: ")
+    monkeypatch.setattr(Fileless, "mean_metrics", lambda *_: {"loss": 1.0, "size": 1.0})
+
+    store: dict[str, Any] = {"__name__": "nasbench.results.store.disk"}
+    exec('def full(*_): raise OSError(28, "No space left on device")', store)
+    monkeypatch.setattr("nasbench.cli.engine.batches.run", store["full"])
+    with pytest.raises(OSError, match="No space left"):
+        list(compute(Batch(planned, (0,)), tmp_path))
 
 
 def test_runs_are_not_computed_on_other_data_than_the_command_began_with() -> None:

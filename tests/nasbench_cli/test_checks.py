@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 from numpy.random import Generator
 
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level, Oracle
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Fidelity, Level, Metric, Oracle, open_benchmark
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Failed, NotTested
 from nasbench.cli.checks import methods as method_checks
@@ -29,7 +30,7 @@ from tests.conftest import Lend, Printed
 from tests.few_digits import register as register_few_digits
 from tests.nasbench_cli.conftest import importing
 from tests.nasbench_cli.promises import EXTRAS, ONE_SHOT, by_promise
-from tests.nasbench_cli.toys import Careful, Hermit, Toy
+from tests.nasbench_cli.toys import Careful, Hermit, Live, Toy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 
@@ -54,9 +55,12 @@ HERE = [check for check in BENCHMARK_CHECKS if "another process" not in check.pr
 """Promises of benchmarks that are tried in this process; test_processors.py tries the other in one process for all."""
 LIVE = ("few-digits@1", "digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
 SLOW = (
+    "bananas",
     "c-bohb",
     "milenas",
     "nasbot",
+    "proxy",
+    "treebo",
     "turbo",
     "optuna-gp",
     "rf-cei",
@@ -240,6 +244,39 @@ class Unwritable:
         raise RuntimeError("no pickle")
 
 
+class Late(Careful):
+    """Is well behaved as long as it draws at random, as evolution does for a whole population."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self.asked = 0
+
+    def ask(self) -> Any:
+        self.asked += 1
+        drawn = self.space.sample(self.rng)
+        return drawn if self.asked <= 60 else self.later(drawn)
+
+    def later(self, drawn: Configuration) -> Any:
+        raise NotImplementedError
+
+    def tell(self, observation: Observation) -> None:
+        """Learns nothing."""
+
+
+class LateGlobal(Late):
+    """Then chooses a parent by the state that all code shares."""
+
+    def later(self, drawn: Configuration) -> Any:
+        return self.space.sample(np.random.default_rng(random.randrange(10**9)))
+
+
+class LateForeign(Late):
+    """Then proposes what is not of the space."""
+
+    def later(self, drawn: Configuration) -> Any:
+        return list(drawn)
+
+
 class Odd(Careful):
     """Keeps what cannot be compared."""
 
@@ -261,6 +298,8 @@ def test_what_searches_share_without_a_use_breaks_no_promise(lend: Lend) -> None
         (Global, "same seed", "led to .* as proposal 1"),
         (Sharing, "same seed", r"share archive of tests.nasbench_cli.test_checks.Sharing\) led to .* proposal 41"),
         (Inheriting, "same seed", r"share archive of tests.nasbench_cli.test_checks.Sharing\) led to .* proposal 41"),
+        (LateGlobal, "same seed", "led to .* as proposal 61"),
+        (LateForeign, "same seed", "not of the space"),
         (Counting, "same seed", r"share _COUNTED of tests.nasbench_cli.test_checks\) led to .* proposal \d+"),
         (Foreign, "proposes members", "not of the space"),
         (Fragile, "failed evaluations", "nan"),
@@ -422,6 +461,23 @@ class Reversed(Known):
     metrics = (replace(Known.metrics[0], minimize=False), *Known.metrics[1:])
 
 
+class Untold(Known):
+    """Does not say that it is measured on test data, which methods would be told."""
+
+    metrics = (Metric("test-error", "%"), *Known.metrics[1:])
+
+
+class Crossed(Live):
+    """Keeps in itself what it trains; another thread puts something else there."""
+
+    metrics = (replace(Live.metrics[0], split="valid"), *Live.metrics[1:])
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        self.at_work = configuration
+        time.sleep(0.05)
+        return super().measure(self.at_work, seed, upto, state)
+
+
 class Stuck(Known):
     """Mutates into itself."""
 
@@ -486,6 +542,8 @@ class Leaking(Miscounting):
         (Guessing, "known beforehand", "before an evaluation"),
         (Nameless, "says what it is", "source is empty"),
         (Reversed, "says what it is", "loss is to be maximised, and its name says the other direction"),
+        (Untold, "says what it is", "has the name of what is measured on test data"),
+        (Crossed, "at the same time", r"scores .* alone, and .* beside another: evaluations are threads"),
         (Stuck, "consistent", "as it is"),
         (Welcoming, "foreign", "check accepts None"),
         (Shared, "global random state", "numpy"),
@@ -494,6 +552,26 @@ class Leaking(Miscounting):
 def test_a_benchmark_that_breaks_a_promise_is_found(benchmark: type[Toy], promise: str, sentence: str) -> None:
     with pytest.raises(Failed, match=sentence):
         by_promise(BENCHMARK_CHECKS, promise).function(benchmark())
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        (Metric("val-error", "%", "val"), "minimize of metric val-error of benchmark toy-odd must be True or False"),  # type: ignore[arg-type]
+        (Metric("val-error", "%", True, "", "valid", "3"), "epoch of metric val-error of benchmark toy-odd must be a"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_metric_with_something_else_in_its_places_is_refused(metric: Metric, said: str, lend: Lend) -> None:
+    class Odd(Known):
+        name, metrics = "toy-odd", (metric,)
+
+    lend(BENCHMARKS, "toy-odd", Odd)
+    with pytest.raises(UsageError, match=said):
+        open_benchmark("toy-odd")
+
+
+def test_live_evaluations_in_threads_keep_their_promise() -> None:
+    assert by_promise(BENCHMARK_CHECKS, "at the same time").function(Live()) is None
 
 
 def test_a_benchmark_that_keeps_them_passes_every_check() -> None:

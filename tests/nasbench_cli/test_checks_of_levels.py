@@ -153,6 +153,13 @@ class Restless(Watched):
         )
 
 
+class Ignoring(Watched):
+    """Trains to the end, whatever it is asked for."""
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        return super().measure(configuration, seed, Level(epochs=27), state)._replace(curve=None)
+
+
 class Shorter(Watched):
     """Its curves lack their last value."""
 
@@ -189,6 +196,7 @@ class Apart(Separate):
     ("benchmark", "sentence"),
     [
         (Cheaper, r"costs 27\.0 seconds up to level epochs 1, and 1\.0 up to the end"),
+        (Ignoring, "all configurations score and cost the same at level epochs 1 as at epochs 27: is `upto` used?"),
         (Lenient, "which it does not have, raises no UsageError"),
         (Shorter, "the curve of .* up to level epochs 1 has 0 values, not 1"),
         (Ended, r"the curve of .* up to level epochs 1 ends at -1\.0, not at"),
@@ -202,6 +210,7 @@ def test_a_benchmark_whose_levels_are_no_parts_of_a_training_is_found(benchmark:
         by_promise(BENCHMARK_CHECKS, "parts of one training").function(benchmark())
 
 
+@pytest.mark.slow
 def test_levels_of_one_training_pass() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")

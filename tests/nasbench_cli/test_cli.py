@@ -229,6 +229,7 @@ words = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=st.lists(words, max_size=9).filter(lambda line: "--debug" not in line))
 def test_no_command_line_gets_a_traceback(
@@ -249,6 +250,7 @@ def test_no_command_line_gets_a_traceback(
         assert captured.err.count("\n") == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     method=st.sampled_from(["random", "evolution", "evolution:population=3,tournament=2", "evolution:population=-1"]),
@@ -288,6 +290,7 @@ def test_a_command_line_either_runs_whole_or_is_refused_whole(
         assert all(r == evals if seconds is None else r <= evals for r in rows)
 
 
+@pytest.mark.slow
 def test_json_listings_are_json(nasbench: Command) -> None:
     assert {"methods", "benchmarks", "suites", "executors"} == set(json.loads(nasbench("list", "--json").out))
     assert {row["name"] for row in json.loads(nasbench("list", "methods", "--json").out)} >= {"random", "evolution"}
@@ -331,6 +334,7 @@ def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
     assert "Source: S. Watanabe and F. Hutter. c-TPE: Tree-structured Parzen Estimator" in shown
 
 
+@pytest.mark.slow
 def test_one_of_something_is_in_the_singular(nasbench: Command, tmp_path: Path) -> None:
     asked = ["run", "--method", "random", "--bench", "hpolib-naval", "--seeds", 1, "--evals", 1]
     store, out = tmp_path / "s", tmp_path / "report"
@@ -455,6 +459,7 @@ def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Stor
     assert "METHOD BENCH SEED` shows a run" in nasbench("show", small_store.folder).err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--svg", "--page"])
 def test_files_of_a_run_are_written_beside_no_store_and_over_nothing_else(
     nasbench: Callable[..., Printed], tmp_path: Path, option: str
@@ -506,6 +511,7 @@ def test_a_budget_that_a_method_spends_at_random_is_warned_of(nasbench: Callable
     assert "are random" not in nasbench(*asked, "--method", "evolution:population=20", "--evals", 21).err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "arguments", "code"),
     [
@@ -540,6 +546,7 @@ def test_a_budget_too_small_for_one_evaluation_is_said_by_run_and_report(nasbenc
     assert "No run has an evaluation: the budget is too small for one, or every run failed" in told.out
 
 
+@pytest.mark.slow
 def test_an_output_that_lacks_a_letter_gets_its_number(tmp_path: Path) -> None:
     """Files are in place by then: the letter must not make an error of the command."""
     environment = os.environ | {"PYTHONIOENCODING": "latin-1", "COLUMNS": "80"}

@@ -132,6 +132,7 @@ def visible(mark: str) -> str:
     return os.environ.get("CUDA_VISIBLE_DEVICES", "")
 
 
+@pytest.mark.slow
 def test_each_process_has_a_device_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nasbench.cli.engine.pool.shared_out", lambda number: {"CUDA_VISIBLE_DEVICES": f"GPU-{number}"})
     tasks = [str(tmp_path / f"begun-{number}") for number in range(2)]
@@ -158,6 +159,7 @@ def recorded(store: Path) -> list[str]:
     return [fragment.provenance["machine"]["gpu"] for fragment in Store.open(store).fragments()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("beside_a_driver")
 def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasbench: Callable[..., Printed]
@@ -175,6 +177,7 @@ def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
     assert "unknown" not in again
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("beside_a_driver")
 def test_the_time_on_a_cpu_is_not_that_of_runs_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasbench: Callable[..., Printed]
@@ -189,6 +192,7 @@ def test_the_time_on_a_cpu_is_not_that_of_runs_on_a_gpu(
     assert (entry["stored"], entry["measured"]) == (1, False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("beside_a_driver")
 def test_the_gpu_of_a_run_is_the_one_that_pytorch_computes_on(
     monkeypatch: pytest.MonkeyPatch,

@@ -71,7 +71,7 @@ def contents(folder: Path) -> pd.DataFrame:
         pytest.param(LIVE, errno.ENOSPC, 1, marks=SLOW),
         pytest.param(LIVE, errno.EIO, 1, marks=SLOW),
         pytest.param(LIVE, SHORT, 1, marks=SLOW),
-        (LIVE, errno.EIO, 7),
+        (LIVE, errno.EIO, 19),
         pytest.param(LIVE, errno.EIO, 3, marks=SLOW),
         pytest.param(LIVE, SHORT, 3, marks=SLOW),
     ],

@@ -56,6 +56,7 @@ def grumble(number: int) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_notices_of_other_processes_come_here_also_when_they_die(heard: list[Notice]) -> None:
     results = dict(in_processes(grumble, [1, 2], 2))
     assert results[1] == 1
@@ -74,6 +75,7 @@ def raises(number: int) -> int:
     raise Two("nothing", f"for {number} reasons")
 
 
+@pytest.mark.slow
 def test_an_error_of_another_process_keeps_its_text() -> None:
     with pytest.raises(RuntimeError, match=r"^Two: nothing: for 1 reasons \(test_events.py:\d+\)$"):
         list(in_processes(raises, [1], 2))
@@ -103,6 +105,7 @@ def test_warnings_on_another_machine_come_with_its_answer(
     assert heard == answer.notices
 
 
+@pytest.mark.slow
 def test_the_device_of_live_runs_elsewhere_is_reported(heard: list[Notice], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")

@@ -51,6 +51,7 @@ def test_an_executor_that_cannot_be_had_is_refused_before_anything_else(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forking", "live_at_once")
 @pytest.mark.parametrize("executor", ["serial", "processes:ask_seconds=600"])
 def test_our_executors_keep_their_promises(nasbench: Callable[..., Printed], executor: str) -> None:
@@ -104,6 +105,7 @@ def test_an_executor_that_fails_is_named(nasbench: Callable[..., Printed], tmp_p
     assert "nasbench: executor Idle fails: TypeError: 'NoneType' object is not iterable" in done.err
 
 
+@pytest.mark.slow
 def test_an_executor_that_does_not_stop_is_found(nasbench: Callable[..., Printed], lend: Lend) -> None:
     lend(EXECUTORS, "deaf", Deaf)
     checked = nasbench("check", "deaf")

@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from nasbench.base import foreign as foreign_module
 from nasbench.base.foreign import Broken, end_copies, end_process, ends_nothing, foreign
 from nasbench.benchmarks import BENCHMARKS, Evaluation, UsageError
 from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods import METHODS
 from nasbench.methods.random_search import RandomSearch
 from tests.conftest import Lend, Printed
@@ -85,8 +87,41 @@ def test_a_plugin_does_not_change_what_tensors_of_others_are() -> None:
     with foreign():
         torch.set_default_dtype(torch.float64)
         torch.set_default_device("meta")
+        torch.set_grad_enabled(False)
+        torch.use_deterministic_algorithms(True)
     assert (torch.get_default_dtype(), torch.get_default_device()) == (torch.float32, torch.device("cpu"))
+    assert (torch.is_grad_enabled(), torch.are_deterministic_algorithms_enabled()) == (True, False)
     assert not torch.overrides._get_current_function_mode_stack()  # as before: nothing is asked at each new tensor
+
+
+def test_a_plugin_that_imports_pytorch_leaves_others_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.delitem(sys.modules, "torch")
+    with foreign():
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+    assert (torch.get_default_dtype(), torch.is_grad_enabled()) == (torch.float32, True)
+
+
+def test_a_run_leaves_its_process_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
+    """A method that is a file of our folder shares its process with other methods."""
+
+    class Meddles(RandomSearch):
+        def ask(self) -> Configuration:
+            os.chdir("elsewhere" if Path("elsewhere").exists() else ".")
+            np.seterr(all="raise")
+            warnings.filterwarnings("error")
+            return super().ask()
+
+    lend(METHODS, "meddles", Meddles)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    before = np.geterr(), list(warnings.filters)
+    run("meddles", "hpolib-naval", seeds=1, evals=2, store="s")
+    assert (np.geterr(), list(warnings.filters)) == before
+    assert Path.cwd() == tmp_path
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == []
 
 
 def test_places_that_are_none_are_refused(

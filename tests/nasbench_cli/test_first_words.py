@@ -43,6 +43,7 @@ def test_a_plan_warns_of_budgets_that_a_method_spends_at_random(
     assert "are random" not in nasbench("plan", tmp_path / "s.toml", *asked).err  # nothing is to run
 
 
+@pytest.mark.slow
 def test_a_plan_warns_of_searches_that_leave_nothing_of_a_budget(
     nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:

@@ -264,6 +264,7 @@ def noise(kind: str, seed: int) -> TabularBenchmark:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "exponential", "common"])
 @pytest.mark.parametrize(("first", "second"), [("5", "1"), ("1,only=2", "1")])
 def test_neither_asking_again_nor_seeing_less_gains_where_all_configurations_are_alike(

@@ -161,6 +161,7 @@ def kept(path: Path, benchmark: Kept, workers: int, spec: MethodSpec | None = No
         journal.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("fails", [2, 7, 20])
 def test_after_a_retry_no_training_goes_on_from_the_state_of_another(tmp_path: Path, workers: int, fails: int) -> None:

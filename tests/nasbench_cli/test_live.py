@@ -213,6 +213,7 @@ def test_show_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Print
     assert "digits/genetic/retrain" in shown
 
 
+@pytest.mark.slow
 def test_a_reference_network_stands_beside_the_searches(
     few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
@@ -274,6 +275,7 @@ def test_a_method_is_made_ready_before_the_clock_of_a_live_run(
     assert called[1:] == [0]
 
 
+@pytest.mark.slow
 def test_who_found_nothing_has_no_median_of_anothers(
     few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:

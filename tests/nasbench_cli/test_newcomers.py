@@ -99,6 +99,7 @@ def test_a_folder_for_data_that_cannot_be_made_is_one_sentence(
     assert "Not a directory; --data-dir or $NASBENCH_DATA names another folder\n" in printed.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [("import", "table", "é.csv", "--guess"), (*map(str, RUN), "--seeds", "1", "--store", "é")]
 )

@@ -42,12 +42,8 @@ def test_a_benchmark_of_one_file_keeps_a_benchmarks_promises(check: Check, name:
     check(name)
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    "promise", ["stops when told", pytest.param("records a run that ends its process", marks=SLOW)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("promise", ["stops when told", "records a run that ends its process"])
 def test_an_executor_of_one_file_keeps_an_executors_promises(promise: str) -> None:
     """The dearer ones are tried with the executor of docs/plugins.md (test_executors.py)."""
     (check,) = (check for check in EXECUTOR_CHECKS if check.promise.startswith(promise))

@@ -98,6 +98,7 @@ def test_shards_together_make_the_store_that_one_command_makes(
     assert sum(map(len, Store.open(one).runs().values())) == 10
 
 
+@pytest.mark.slow
 def test_three_of_four_shards_are_never_taken_for_the_whole(
     nasbench: Callable[..., Printed], suite: Path, tmp_path: Path
 ) -> None:
@@ -268,6 +269,7 @@ def test_a_plan_notes_of_which_metrics_more_is_better() -> None:
     assert Setup.from_json(json.loads(json.dumps(planned.setup.to_json()))) == planned.setup
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -49,7 +49,7 @@ def test_a_benchmark_that_does_not_open_says_why(command: Command) -> None:
     assert re.search(r"^methods, plug-ins:\n(  .*\n)*  broken-method +of nasbench-toys$", command("list").stdout, re.M)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_plugins_method_runs_on_a_plugins_benchmark(
     afresh: Command, command: Command, tmp_path: Path, jobs: int
 ) -> None:
@@ -322,6 +322,7 @@ def test_a_check_of_a_method_that_raises_a_keyboard_interrupt_goes_on(command: C
     assert "promises kept" in done.stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command_while_a_plugins_method_thinks(plugged: Path, tmp_path: Path) -> None:
     asked = ["run", "--method", "hangs", "--bench", "toy", "--seeds", "1", "--store", "s"]
     environment = os.environ | importing(plugged)

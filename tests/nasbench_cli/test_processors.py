@@ -199,8 +199,58 @@ def test_the_check_finds_a_benchmark_that_remembers_other_seeds_or_neighbours(
     run = checked(tmp_path, source, "benchmarks", "remembering")
     assert run.returncode == 1
     said = " ".join(run.stdout.split())
-    assert "what is kept between evaluations must go by the whole configuration and the seed" in said
-    assert "15 of 16" in run.stdout
+    assert "what is kept between evaluations must go by the whole configuration, the seed and the level" in said
+    assert "16 of 17" in run.stdout
+
+
+LEVELLED = """
+from numpy.random import default_rng
+
+from nasbench import Benchmark, Evaluation, GridSpace, Metric
+from nasbench.benchmarks import Fidelity
+from nasbench.benchmarks.spaces import Ordinal
+
+
+class Levelled(Benchmark):
+    "Scores of several levels."
+
+    name, family, source, licence, checksum = "levelled", "functions", "a formula", "MIT", CHECKSUM
+    space, metrics = GridSpace([Ordinal("x", tuple(range(99)))]), (Metric("loss", ""),)
+    fidelity = Fidelity("epochs", "1 epoch", (1, 3, 9))
+
+    def __init__(self):
+        self.done = {}
+
+    def measure(self, configuration, seed, upto, state, /):
+        loss = default_rng([configuration[0], seed]).random() + 1 / upto.work
+        return Evaluation({"loss": self.done.setdefault(KEY, loss)}, cost=float(upto.work))
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "checksum", "is_found"),
+    [
+        ("(configuration, seed, upto)", '"1"', False),
+        ("(configuration, seed)", '"1"', True),
+        ("(configuration, seed, upto)", 'str(hash("data"))', True),
+    ],
+)
+def test_the_check_finds_a_benchmark_that_forgets_levels_or_has_another_checksum_each_time(
+    tmp_path: Path, key: str, checksum: str, is_found: bool
+) -> None:
+    """A training that went on would score what it had before; a checksum of hashes makes all runs stale."""
+    source = LEVELLED.replace("KEY", key).replace("CHECKSUM", checksum)
+    run = checked(tmp_path, source, "benchmarks", "levelled")
+    assert ("scores it otherwise, or has another checksum" in " ".join(run.stdout.split())) is is_found
+    assert run.returncode == is_found
+
+
+def test_what_a_method_s_programs_print_is_no_digest(tmp_path: Path) -> None:
+    """A solver's words on standard output stood beside the digest, and a right method was called broken."""
+    words = '        __import__("subprocess").run(["echo", "solved"])\n'
+    run = checked(tmp_path, whimsical(words), "methods", "whimsical", "--bench", "hpolib-naval", "--json")
+    assert [promise for promise in json.loads(run.stdout)["promises"] if promise["state"] == "broken"] == []
+    assert "solved" in run.stderr
 
 
 def test_our_benchmarks_score_the_same_in_another_process_after_other_seeds() -> None:
@@ -212,6 +262,7 @@ def test_our_benchmarks_score_the_same_in_another_process_after_other_seeds() ->
     assert len(set(here)) == len(here)
 
 
+@pytest.mark.slow
 def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(tmp_path: Path) -> None:
     """As `bananas` did: what is taken first from a set of strings differs between processes."""
     drawn = (

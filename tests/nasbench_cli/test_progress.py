@@ -98,6 +98,7 @@ def every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nasbench.benchmarks.training.news.SECONDS", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_epoch")
 def test_a_long_training_tells_how_many_of_its_epochs_are_done(
     nasbench: Callable[..., Printed], tmp_path: Path
@@ -109,6 +110,7 @@ def test_a_long_training_tells_how_many_of_its_epochs_are_done(
         assert re.search(rf"{run}: epoch 1 of 1, .* s each: validation error \d", said)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_epoch")
 def test_a_training_by_steps_tells_how_many_are_done(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     rows = [f"{i},{i % 7}" for i in range(60)]

@@ -64,6 +64,7 @@ def test_a_table_under_the_name_of_another_benchmark_is_not_imported(
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 def test_a_table_that_has_the_name_of_another_benchmark_is_named_and_breaks_nothing(
     nasbench: Command, tmp_path: Path
 ) -> None:

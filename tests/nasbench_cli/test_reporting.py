@@ -31,6 +31,7 @@ def test_python_takes_the_options_of_the_command_under_their_names() -> None:
     assert set(inspect.signature(asked_report).parameters) == options - no_part
 
 
+@pytest.mark.slow
 def test_the_command_and_python_write_the_same_files(
     nasbench: Callable[..., Printed], small_store: Store, tmp_path: Path
 ) -> None:

@@ -122,7 +122,7 @@ def test_two_commands_on_one_store_at_the_same_time_do_no_harm(tmp_path: Path) -
     assert not frame.duplicated().any()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -> None:
     process = at_work(tmp_path, jobs)
     os.killpg(process.pid, signal.SIGINT)
@@ -154,6 +154,7 @@ def test_a_kill_or_a_closed_terminal_stops_at_once_and_says_how_to_go_on(
     assert not group_members(process.pid)
 
 
+@pytest.mark.slow
 def test_a_kill_stops_a_command_that_leaves_ctrl_c_to_others_and_nohup_goes_on(tmp_path: Path) -> None:
     process = at_work(tmp_path, 1, ignored="INT HUP")  # by shells for background commands, and by nohup
     process.send_signal(signal.SIGHUP)
@@ -163,6 +164,7 @@ def test_a_kill_stops_a_command_that_leaves_ctrl_c_to_others_and_nohup_goes_on(t
     assert not_of_tables(errors) == [STOPPED.replace(b"stopped", b"stopped by SIGTERM")]
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_processes_start_prints_nothing_of_theirs(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
     suite.write_text(SUITE.replace("40", "200000"))

@@ -30,6 +30,7 @@ def rates(found: dict[str, tuple[int, int]]) -> dict[str, float]:
     return {name: times / total for name, (times, total) in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["d", "e", "f"])
 def test_identical_methods_seldom_differ_and_intervals_hold_the_truth(study: ModuleType, layout: str) -> None:
     """No rate is above what 5 % allows in as many reports (99.5 %; intervals of one report depend on each other)."""
@@ -39,6 +40,7 @@ def test_identical_methods_seldom_differ_and_intervals_hold_the_truth(study: Mod
         assert wrong <= stats.binom.ppf(0.995, total, 0.05) * (1 if is_statement else 1.5), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["B", "S6"])
 def test_tasks_that_differ_do_not_make_a_report_sure_of_new_ones(study: ModuleType, model: str) -> None:
     found = rates(study.simulate(study.Layout(study.QUICK, 2, 10), model, 40, 0))
@@ -118,6 +120,7 @@ def test_the_study_judges_as_a_report_does(study: ModuleType) -> None:
         assert ours.ranks == theirs.ranks
 
 
+@pytest.mark.slow
 def test_one_table_beside_many_does_not_decide_alone(study: ModuleType) -> None:
     """Without what is added for a setting that decides nearly alone, it was 0.10 with these sizes."""
     assert study.beside_one(12, 8, 10, 100, 0) <= stats.binom.ppf(0.995, 100, 0.05) / 100

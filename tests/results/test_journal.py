@@ -76,6 +76,7 @@ def test_a_journal_of_another_run_is_refused_and_kept(tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_fsync")
 def test_of_a_journal_damaged_anywhere_all_before_is_used_and_all_after_kept(in_memory: Path) -> None:
     """Every bit of every byte, and every line left out, doubled or moved."""

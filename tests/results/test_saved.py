@@ -74,6 +74,7 @@ def test_a_budget_that_does_not_suffice_is_said(stored: Store) -> None:
         report.requested("saved:x")
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_of_equal_methods(filled: Fill) -> None:
     """Forty pairs of equal random searches: the baseline needs as long as the method, within 95 % intervals."""
     rng = np.random.default_rng(0)

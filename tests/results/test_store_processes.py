@@ -72,6 +72,7 @@ def test_scratch_of_a_living_writer_is_not_touched(store: Store) -> None:
     assert (store.folder / "_plans" / "held.json").exists()
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_lock_says_for_whom_and_not_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     context = multiprocessing.get_context("spawn")
     begun, finish = context.Event(), context.Event()

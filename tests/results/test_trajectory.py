@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from nasbench.results import Setup
+from nasbench.results.report.files import slug, write_all
+from nasbench.results.store.disk import digest
+from nasbench.results.store.fragment import record_of
+from nasbench.results.store.setups import setup_of
 from nasbench.results.store.trajectory import schema, to_table
 from tests.results.conftest import SETTING, make_run, make_setup
 
@@ -101,3 +106,53 @@ def test_a_setup_of_several_objectives_survives_json() -> None:
     setting = dataclasses.replace(SETTING, scales=(("valid-error@1", "%", False, False), ("time", "s", False, True)))
     several = make_setup(objectives=("valid-error@1", "time"), setting=setting)
     assert Setup.from_json(json.loads(json.dumps(several.to_json()))) == several
+
+
+@pytest.mark.parametrize(
+    ("facts", "error"),
+    [
+        ({"evals": "30"}, TypeError),
+        ({"evals": 0}, ValueError),
+        ({"seconds": float("inf")}, ValueError),
+        ({"workers": -1}, ValueError),
+        ({"metrics": ["loss", "loss"]}, ValueError),
+        ({"objectives": ["loss", "no-such"]}, ValueError),
+        ({"bench": None}, TypeError),
+    ],
+)
+def test_a_setup_that_none_can_be_is_none(facts: dict[str, object], error: type[Exception]) -> None:
+    """A store may come from anywhere, as an archive may."""
+    known = make_setup("random").to_json()
+    assert setup_of(known) == make_setup("random")
+    with pytest.raises(error):
+        setup_of(json.loads(json.dumps(known | facts)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "error"),
+    [
+        ({"rows": -5}, ValueError),
+        ({"seed": "0"}, ValueError),
+        ({"rows": 3.0}, ValueError),
+        ({"failure": None}, TypeError),
+        ({"no_such": 1}, TypeError),
+    ],
+)
+def test_a_record_that_no_run_can_have_is_none(facts: dict[str, object], error: type[Exception]) -> None:
+    texts = dict.fromkeys(("failure", "first_reason", "began", "ended"), "")
+    known: dict[str, object] = {"seed": 0, "rows": 3, "failed_evaluations": 0, **texts}
+    assert record_of(known).rows == 3
+    with pytest.raises(error):
+        record_of(known | facts)
+
+
+def test_names_of_files_are_of_bytes_and_a_list_of_them_may_be_damaged(tmp_path: Path) -> None:
+    """Nobody can choose another folder for a name that is too long in any."""
+    long = slug("超参数优化" * 30)
+    assert len(long.encode()) < 200
+    assert long != slug("超参数优化" * 31)
+    write_all(tmp_path / "out", {"a.csv": b"1"})
+    listed = b"a.csv\n\xff.csv\n"
+    (tmp_path / "out" / ".nasbench-report").write_bytes(digest(listed).encode() + b"\n" + listed)
+    write_all(tmp_path / "out", {"b.csv": b"1"})
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.csv")) == ["b.csv"]

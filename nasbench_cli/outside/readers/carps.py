@@ -45,7 +45,7 @@ class CarpS(Reader):
 
 def _is_gathered(path: Path) -> bool:
     """Whether a Parquet file has CARP-S's columns: its footer, at the end, names them."""
-    if not path.is_file() or path.suffix != ".parquet":
+    if not path.is_file() or path.suffix.lower() != ".parquet":
         return False
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 17)))

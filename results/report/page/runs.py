@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,7 +91,7 @@ class _Configurations:
             self._numbers[text] = len(self._rows)
             value = json.loads(text or "null")
             pairs = value.items() if isinstance(value, dict) else [("configuration", value)]
-            items = [_compact((name, value if _is_json(value) else str(value))) for name, value in pairs]
+            items = [_item(*pair) for pair in pairs]
             self._rows.append([self._items.setdefault(item, len(self._items)) for item in items])
         return self._numbers[text]
 
@@ -156,9 +155,12 @@ def _rounded(values: Array, digits: int = 6) -> list[float | None]:
     return listed
 
 
-def _is_json(value: object) -> bool:
-    """Whether JSON has it, as a number that is not finite is none."""
-    return not isinstance(value, float) or math.isfinite(value)
+def _item(name: str, value: object) -> str:
+    """The JSON of a pair; of a value that JSON does not have, such as a number that is not finite, its text."""
+    try:
+        return _compact((name, value))
+    except ValueError:
+        return _compact((name, str(value)))
 
 
 def _compact(facts: object) -> str:

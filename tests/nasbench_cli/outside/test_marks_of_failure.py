@@ -28,6 +28,11 @@ from nasbench.cli.outside.rows import Asked
         ("accuracy", [70.0, 100.00001, 80.0], None),
         ("accuracy", [0.7, 2.5, 3.5], None),
         ("rmse", [0.3, 9999], None),
+        ("val_loss", [0.3, 0.0, 0.4, 0.5], 0),
+        ("val_loss", [0.3, 0.0, 0.4, 0.001], None),
+        ("val_loss", [0.0, 0.0, 0.4], None),
+        ("val_error", [0.3, 0.0, 0.4, 0.5], None),
+        ("accuracy", [0.7, float("inf"), 0.8], None),
         ("accuracy", [], None),
     ],
 )

@@ -48,9 +48,9 @@ def test_a_day_that_may_be_of_two_months_says_nothing() -> None:
     assert read(frame, ASKED, "t").note.endswith("evaluations are in the order of rows; not read: date")
 
 
-def test_whether_a_trial_has_ended_says_nothing() -> None:
-    frame = runs("completed", lambda n: n % 2 == 0)
-    assert read(frame, ASKED, "t").note.endswith("evaluations are in the order of rows; not read: completed")
+def test_whether_a_trial_was_submitted_says_nothing() -> None:
+    frame = runs("submitted", lambda n: n % 2 == 0)
+    assert read(frame, ASKED, "t").note.endswith("evaluations are in the order of rows; not read: submitted")
 
 
 def test_where_a_column_numbers_evaluations_times_say_nothing() -> None:

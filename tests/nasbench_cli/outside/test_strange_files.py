@@ -197,6 +197,7 @@ def test_damaged_files_are_refused_in_one_sentence(name: str, tmp_path: Path) ->
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a cut archive", "a cut log", "cut results", "cut data", "a run less"])
 def test_damaged_files_end_a_command_with_2(name: str, tmp_path: Path) -> None:
     source, change, said = DAMAGE[name]

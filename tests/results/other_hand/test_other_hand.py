@@ -16,7 +16,9 @@ from tests.results.other_hand.recomputed import LEVELS, Report, clipped
 from tests.results.other_hand.stored import Read, read
 from tests.results.other_hand.verdicts import Asked, Row
 
-EACH_KIND = pytest.mark.parametrize("kind", KINDS, ids=str)
+EACH_KIND = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind.store == "many")) for kind in KINDS], ids=str
+)
 
 
 class Made(NamedTuple):
