@@ -66,7 +66,7 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	@echo "test: every test but the slow ones, on two processes: five to eleven minutes on two idle cores, by their speed, more with PyTorch (a part: $(BIN)/python -m pytest tests/methods)"
+	@echo "test: every test but the slow ones, on two processes: five to nine minutes on two idle cores, by their speed, more with PyTorch (a part: $(BIN)/python -m pytest tests/methods)"
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Faults and kills at every operation, generated input, many processes on one store, and the longest checks.

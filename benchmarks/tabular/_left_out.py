@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nasbench.benchmarks.tabular._roles import LACKING, NEITHER, NO_PREFIX
+from nasbench.benchmarks.tabular._texts import IN_ONE
 from nasbench.benchmarks.tabular.column import Column
 from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import split_of
@@ -53,20 +55,19 @@ def _question(column: Column, why: str, objective: Column, export: Export, is_be
     Args:
         is_before: whether it stands before the objective.
     """
-    is_shared, lacks_prefix = column.distinct < len(column.values), "no prefix" in why
-    if _OF_DATA.fullmatch(column.name) and is_shared and not export.is_choice(column.name):
+    is_chosen, is_shared = export.is_choice(column.name), column.distinct < len(column.values)
+    if _OF_DATA.fullmatch(column.name) and is_shared and not is_chosen:
         return "are several data sets in one table? Import each by itself"
-    if "in one text" in why or "neither numbers" in why:
-        if export.is_choice(column.name) or column.meaning == "choice":
-            return _ALIKE
-        if "neither numbers" in why and column.has_few and column.meaning in (None, "score"):
-            return "or is it a hyper-parameter? Write it as text"
+    if (IN_ONE in why or why == NEITHER) and (is_chosen or column.meaning == "choice"):
+        return _ALIKE
+    if why == NEITHER and column.has_few and column.meaning in (None, "score"):
+        return "or is it a hyper-parameter? Write it as text"
     is_selecting = column.meaning == "score" and split_of(column.name) not in ("test", "train")
     if is_selecting and not column.is_number and split_of(objective.name) in ("test", "train"):
         return "is it the score to select by? Then write plain numbers"
-    if lacks_prefix and not column.is_number and column.has_few and not _HARMLESS.fullmatch(column.name):
+    if why == NO_PREFIX and not column.is_number and column.has_few and not _HARMLESS.fullmatch(column.name):
         return "is it a hyper-parameter, too?"
-    if is_before and "no value in" in why and column.is_number and column.meaning is None:
+    if is_before and why.startswith(LACKING) and column.is_number and column.meaning is None:
         return _ALIKE
     return ""
 

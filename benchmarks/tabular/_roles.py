@@ -16,6 +16,10 @@ from nasbench.benchmarks.tabular.exports import Export
 from nasbench.benchmarks.tabular.meaning import MEASURED, is_label, may_count_epochs, split_of
 from nasbench.benchmarks.tabular.table import MOST_REPETITIONS
 
+NEITHER = "holds neither numbers nor texts"
+NO_PREFIX = "has no prefix, as the hyper-parameters of this file have"
+LACKING = "no value in"
+"""Reasons, or their beginnings, why a column has no role."""
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
 _DIGEST = r"(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})"
@@ -181,7 +185,7 @@ def _useless(column: Column, export: Export) -> str:
         return _REASONS[column.meaning]
     is_time = pd.api.types.is_datetime64_any_dtype(column.values)  # its values may be none of Python's
     if is_time or not (column.is_number or all(isinstance(value, str | bool) for value in column.values.dropna())):
-        return "holds neither numbers nor texts"
+        return NEITHER
     if column.distinct == 0:
         return "empty"
     if not column.is_number and column.values.dropna().astype(str).str.fullmatch(_DIGEST).all():
@@ -298,7 +302,7 @@ def _without_others(roles: Roles, columns: list[Column], export: Export) -> list
                 replace(column, doubt="no known name, and no prefix of a hyper-parameter: what is it?")
             )
         else:
-            roles.left_out.append((column.name, "has no prefix, as the hyper-parameters of this file have"))
+            roles.left_out.append((column.name, NO_PREFIX))
     return chosen
 
 
@@ -353,7 +357,7 @@ def _unfit(column: Column) -> str:
     """Why a column cannot be a hyper-parameter; empty if it can."""
     if column.missing:
         rows = "1 row" if column.missing == 1 else f"{column.missing} rows"
-        return f"no value in {rows}: fill it in if it is a hyper-parameter; a metric may lack some"
+        return f"{LACKING} {rows}: fill it in if it is a hyper-parameter; a metric may lack some"
     if not column.is_number and column.distinct == len(column.values) > FEW:
         return "a text of its own in every row: [extract] makes columns of its parts"
     return ""

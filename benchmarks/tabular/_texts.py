@@ -9,6 +9,8 @@ import pandas as pd
 from nasbench.benchmarks.tabular.column import FEW, Column
 from nasbench.benchmarks.tabular.meaning import MEASURED
 
+IN_ONE = "in one text, such as"
+"""Words of a reason for which several numbers, or a number with its spread, are left out."""
 _NUMBER = r"'?[-+]?(?:\d[\d.,]*|\.\d+)(?:[eE][-+]?\d+)?"  # MLflow's page writes a ' before a minus
 _MEAN_AND_SPREAD = re.compile(rf"\s*\$?{_NUMBER}\s*%?\s*(?:±|\+-|\+/-|\\pm)\s*{_NUMBER}\s*%?\$?\s*")
 _FAILED = re.compile(r"(?:f_|err|fail|time_?out|crash|kill|diverg|oom|abort|n/?a\b|null|inf|[-?!.]+$).*", re.IGNORECASE)
@@ -31,9 +33,9 @@ def text_for_numbers(column: Column) -> str:
         return ""
     texts = column.values.dropna().astype(str)
     if all(map(_holds_numbers, texts)):
-        return f"several numbers in one text, such as {texts.iloc[0]!r}: [extract] makes columns of them"
+        return f"several numbers {IN_ONE} {texts.iloc[0]!r}: [extract] makes columns of them"
     if texts.str.fullmatch(_MEAN_AND_SPREAD).all():
-        return f"a number and its spread in one text, such as {texts.iloc[0]!r}: write plain numbers"
+        return f"a number and its spread {IN_ONE} {texts.iloc[0]!r}: write plain numbers"
     if column.meaning not in MEASURED:
         return ""
     odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
