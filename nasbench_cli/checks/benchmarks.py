@@ -55,6 +55,10 @@ def _is_described(benchmark: Benchmark) -> None:
             by_name in (None, metric.direction),
             f"{metric.name} is to be {metric.direction}d, and its name says the other direction: is minimize wrong?",
         )
+    try:
+        abilities.device(benchmark)
+    except UsageError as error:
+        require(False, str(error))
 
 
 def _space_holds_together(benchmark: Benchmark) -> None:

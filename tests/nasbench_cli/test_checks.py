@@ -467,6 +467,15 @@ class Untold(Known):
     metrics = (Metric("test-error", "%"), *Known.metrics[1:])
 
 
+class Elsewhere(Known):
+    """Was written on a machine with a GPU."""
+
+    gpus = 1.0
+
+    def device(self) -> str:
+        raise AssertionError("PyTorch is not compiled with CUDA enabled")
+
+
 class Crossed(Live):
     """Keeps in itself what it trains; another thread puts something else there."""
 
@@ -543,6 +552,7 @@ class Leaking(Miscounting):
         (Nameless, "says what it is", "source is empty"),
         (Reversed, "says what it is", "loss is to be maximised, and its name says the other direction"),
         (Untold, "says what it is", "has the name of what is measured on test data"),
+        (Elsewhere, "says what it is", "fails when it is asked for its device: AssertionError: PyTorch"),
         (Crossed, "at the same time", r"scores .* alone, and .* beside another: evaluations are threads"),
         (Stuck, "consistent", "as it is"),
         (Welcoming, "foreign", "check accepts None"),
