@@ -244,8 +244,8 @@ class Unwritable:
         raise RuntimeError("no pickle")
 
 
-class Late(Careful):
-    """Is well behaved as long as it draws at random, as evolution does for a whole population."""
+class LateGlobal(Careful):
+    """Draws well for sixty evaluations, as evolution does for a population, and then by the state that all share."""
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         super().__init__(problem, rng)
@@ -257,20 +257,13 @@ class Late(Careful):
         return drawn if self.asked <= 60 else self.later(drawn)
 
     def later(self, drawn: Configuration) -> Any:
-        raise NotImplementedError
+        return self.space.sample(np.random.default_rng(random.randrange(10**9)))
 
     def tell(self, observation: Observation) -> None:
         """Learns nothing."""
 
 
-class LateGlobal(Late):
-    """Then chooses a parent by the state that all code shares."""
-
-    def later(self, drawn: Configuration) -> Any:
-        return self.space.sample(np.random.default_rng(random.randrange(10**9)))
-
-
-class LateForeign(Late):
+class LateForeign(LateGlobal):
     """Then proposes what is not of the space."""
 
     def later(self, drawn: Configuration) -> Any:
