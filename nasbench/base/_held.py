@@ -51,9 +51,9 @@ def _errors() -> dict[str, str]:
 
 
 def _tensors() -> dict[str, Any]:
-    """What PyTorch computes with, by the names of the functions that set it; empty where it is not imported."""
-    torch = sys.modules.get("torch")
-    if torch is None:
+    """What PyTorch computes with, by the names of the functions that set it; empty where it is not there."""
+    torch: Any = sys.modules.get("torch")
+    if not hasattr(torch, "get_default_device"):  # a module of this name may also be an old one, or another's
         return {}
     device = torch.get_default_device()
     return {
@@ -65,7 +65,10 @@ def _tensors() -> dict[str, Any]:
 
 
 def _set_tensors(before: dict[str, Any]) -> None:
-    torch, now = sys.modules["torch"], _tensors()
+    now = _tensors()
+    if not now:
+        return
+    torch = sys.modules["torch"]
     usual = dict(zip(now, (torch.float32, None, True, False), strict=True))  # it has just been imported
     for name, value in (before or usual).items():
         if now[name] != value:

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from nasbench.base.faults import DeviceLost
-from nasbench.base.foreign import at_work, cleaned
+from nasbench.base.foreign import at_work, guarded
 from nasbench.base.repeatability import Repeatable
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spec import BenchmarkSpec
@@ -151,9 +151,9 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
             f"the data of {setup.bench} are not those that the command began with ({benchmark.checksum}, not "
             f"{setup.data}): give the command again once they are settled"
         )
-    with cleaned():
+    with guarded():
         abilities.make_ready(benchmark)
-        with suppress(Exception):  # the runs will meet it too, and record it
+        with suppress(Exception, SystemExit):  # the runs will meet it too, and record it
             spec.method.make_ready()
     done: list[Trajectory] = []
     yielded = monotonic()

@@ -14,7 +14,7 @@ from nasbench.benchmarks.tabular.direction import is_score, sense_of
 
 _MEASURES = re.compile("metrics?|measures?|scores?_?names?|quantit(?:y|ies)|metric_?names?|criteri(?:on|a)")
 _LENGTHS = re.compile(
-    "(?:train(?:ing|ed)?_?|max_?|n_?|num_?)?(?:budgets?|fidelit(?:y|ies)|epochs?|resources?|rungs?|steps?|iters?|sizes?)"
+    "(?:train(?:ing|ed)?_?|sample_?|max_?|n_?|num_?)?(?:budgets?|fidelit(?:y|ies)|epochs?|resources?|rungs?|steps?|iters?|sizes?)"
     "|sub_?sample|(?:train_?)?(?:size|fraction|frac)"
 )
 _MOST_MEASURES = 20
@@ -36,7 +36,7 @@ _NO_METHOD = re.compile(
     r"(?:n|num|no|nr|number)_(?:of_)?\w+|(?:\w+_)?(?:std|stdev|stddev|sd|se|sem|stderr|var|variance|ci|rank|ranks|pvalue"
     r"|p_value|p|wins?|losses|ties)|(?:avg|average|mean|median|best|worst|max|min)"
     r"(?:_(?:rank|score|value|acc|accuracy|error|result|all|of_all))?"
-    r"|instances|features|classes|samples|rows|columns|count|size|n|d|p|dims?|dimensions?"
+    r"|instances|attributes|length|features|classes|samples|rows|columns|count|size|n|d|p|dims?|dimensions?"
 )
 _NO_BENCHMARK = re.compile(
     r"(?:(?:grand|overall|total|macro|micro|geometric|arithmetic)_)?(?:avg|average|mean|gmean|median|total|sum|overall|all)"

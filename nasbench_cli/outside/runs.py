@@ -252,6 +252,8 @@ def _check_seconds(runs: dict[Marks, pd.DataFrame], budget: float, evals: int | 
         of = f"{marks[0]} on {marks[1]}, seed {marks[3]}"
         if not {"seconds", "cost"} & set(own):
             raise UsageError("no column has the seconds of a run's clock: --column seconds=NAME names it")
+        if not any(name in own and own[name].notna().all() for name in ("seconds", "cost")):
+            raise UsageError(f"{of}: an evaluation has no seconds, so that its clock is unknown: complete them")
         if "seconds" in own and (own["seconds"].diff().dropna() < 0).any():
             raise UsageError(
                 f"{of}: seconds fall from one evaluation to the next, as no clock does: --column cost=NAME says that "

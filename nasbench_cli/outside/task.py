@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -102,8 +103,8 @@ class OutsideTask:
     def observed(self, configuration: Configuration, seed: int = 0) -> Observation:
         """What our methods would be told of a configuration of the space."""
         evaluation = self._benchmark.evaluate(configuration, seed)
-        told = self.problem.told
-        evaluation = evaluation._replace(metrics={name: evaluation.metrics[name] for name in told})
+        known = dict(evaluation.metrics) if evaluation.status == "ok" else {}
+        evaluation = evaluation._replace(metrics={name: known.get(name, math.nan) for name in self.problem.told})
         feasible = evaluation.status == "ok" and self.constraints.hold(evaluation.metrics)
         return Observation(configuration, evaluation, feasible, self._benchmark.highest)
 

@@ -124,7 +124,7 @@ def _are_networks(f: Fragment) -> bool | None:
 
 
 def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
-    """The best feasible, fully trained network of a fragment and its loss; None if there is none."""
+    """The best feasible, fully trained network of a fragment and its loss; None if there is none, or it is unknown."""
     table = rows_of(f, ["configuration", "objective", "feasible"])
     if table is None:
         return None
@@ -134,7 +134,7 @@ def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
         return None
     row = int(np.nanargmin(losses))
     values: dict[str, Any] = json.loads(table["configuration"][row].as_py())
-    return float(losses[row]), values
+    return (float(losses[row]), values) if networks.is_network(values) else None
 
 
 def _plane(store: Store, f: Fragment, seed: int, setting: int, method: int) -> Plane | None:

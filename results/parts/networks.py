@@ -11,20 +11,22 @@ Facts: TypeAlias = dict[str, Any]
 """Labels, units, edges and strides."""
 
 _COLOURS = {"conv": "#56B4E9", "res": "#0072B2", "max": "#E69F00", "avg": "#E69F00", "fc": "#009E73"}
+_MOST_LAYERS = 500  # a picture of more would take minutes, and show nothing
 
 
 def is_network(values: object) -> bool:
-    """Whether a configuration is a network; one of another's space may have the same names for something else."""
+    """Whether a configuration is a network that can be shown; another's space may have its names for other facts."""
     if not isinstance(values, dict) or not {"labels", "units", "edges"} <= values.keys():
         return False
-    parts: list[Any] = [values.get(name) or [] for name in ("labels", "units", "edges", "strides")]
+    parts: list[Any] = [values["labels"], values["units"], values["edges"], values.get("strides") or []]
     if not all(isinstance(part, list) for part in parts):
         return False
     labels, units, edges, strides = parts
     of_each = [labels, units, strides] if strides else [labels, units]
     ends = [end for edge in edges for end in (edge if isinstance(edge, list) and len(edge) == 2 else [None])]
     return (
-        {len(part) for part in of_each} == {len(labels)}
+        0 < len(labels) <= _MOST_LAYERS >= len(edges) / 10
+        and {len(part) for part in of_each} == {len(labels)}
         and all(isinstance(label, str) for label in labels)
         and all(type(end) is int and 0 <= end < len(labels) for end in ends)
     )
@@ -70,7 +72,7 @@ def draw(values: Facts) -> Figure:
             label = values["labels"][v]
             colour = next((c for name, c in _COLOURS.items() if label.startswith(name)), "0.85")
             box = {"boxstyle": "round", "facecolor": colour, "edgecolor": "none", "alpha": 0.9}
-            axes.text(x, y, _named(values, v), ha="center", va="center", fontsize=8, bbox=box)
+            axes.text(x, y, _named(values, v), ha="center", va="center", fontsize=8, bbox=box, parse_math=False)
         return figure
 
 

@@ -55,7 +55,7 @@ def read(path: Path) -> dict[str, Any]:
         setups = [(Setup.from_json(c["setup"]), [int(seed) for seed in c["seeds"]]) for c in plan["setups"]]
         shard = None if plan.get("shard") is None else checked(plan["shard"])
         return {name: plan[name] for name in ("command", "saved", "display")} | {"setups": setups, "shard": shard}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise Torn(f"not a readable plan ({type(error).__name__})") from None
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import pytest
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, parse_constraints
@@ -76,6 +78,28 @@ def test_making_a_method_ready_belongs_to_no_run(nasbench: Callable[..., Printed
     asked = ["run", "--method", "compiled", "--bench", "hpobench-car", "--seeds", 2, "--evals", 1, "--store", tmp_path]
     assert nasbench(*asked).code == 0
     assert called == ["ready", "ask", "ask"]
+
+
+def test_what_a_method_sets_when_it_is_made_ready_ends_there(
+    nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend
+) -> None:
+    """Neither what holds for the whole process nor an exit reaches the runs of other methods."""
+    before, found = np.geterr(), []
+
+    class Strict(Careful):
+        @classmethod
+        def make_ready(cls) -> None:
+            np.seterr(all="raise")
+            sys.exit("no licence")
+
+        def ask(self) -> Configuration:
+            found.append(np.geterr())
+            return super().ask()
+
+    lend(METHODS, "strict", Strict)
+    asked = ["run", "--method", "strict", "--bench", "hpobench-car", "--seeds", 2, "--evals", 1, "--store", tmp_path]
+    assert nasbench(*asked).code == 0
+    assert found == [before, before]
 
 
 class Leaky(Careful):

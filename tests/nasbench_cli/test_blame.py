@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -229,3 +229,16 @@ def test_large_arrays_are_compared_by_some_of_their_numbers(monkeypatch: pytest.
     assert max(map(len, copied)) < 1 << 20
     Mapped.table[:] = 1.0
     assert changed(before, Mapped)
+
+
+@pytest.mark.parametrize("found", [None, ModuleType("torch")])
+def test_a_module_called_torch_that_is_not_pytorch_disturbs_nothing(
+    found: ModuleType | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = signal.getsignal(signal.SIGALRM)
+    with guarded():
+        monkeypatch.setitem(sys.modules, "torch", found)
+        signal.signal(signal.SIGALRM, lambda *_: None)
+    assert signal.getsignal(signal.SIGALRM) == handler
+    with guarded():
+        pass

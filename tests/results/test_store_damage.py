@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import resource
 import subprocess
@@ -205,7 +207,9 @@ def test_a_read_only_store_can_be_read_but_says_that_it_cannot_be_written(
 
 
 def test_a_damaged_plan_is_set_aside(store: Store) -> None:
-    for i, text in enumerate(('{"setups": [', "{}", "[]", '{"setups": [{"setup": {}, "seeds": []}]}', "[" * 10**5)):
+    endless = json.dumps({"setups": [{"setup": make_setup().to_json(), "seeds": [math.inf]}]})
+    lacking = ('{"setups": [', "{}", "[]", '{"setups": [{"setup": {}, "seeds": []}]}')
+    for i, text in enumerate((*lacking, "[" * 10**5, endless)):
         (store.folder / "_plans" / f"{'0' * 16}.{disk.digest(text.encode())}.json").write_text(text)
         assert store.plans() == []
         assert "not a readable plan" in store.notices[i]

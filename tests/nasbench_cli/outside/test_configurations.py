@@ -13,7 +13,7 @@ import pytest
 import nasbench as public
 from nasbench.base.errors import UsageError
 from nasbench.results import Store
-from nasbench.results.parts.networks import is_network
+from nasbench.results.parts.networks import draw, is_network
 from tests.conftest import Printed
 
 
@@ -165,3 +165,61 @@ def test_lines_of_json_have_no_more_names_than_other_tables_have_columns(tmp_pat
     (tmp_path / "wide.jsonl").write_text(json.dumps({f"c{i}": 1 for i in range(100_000)}) + "\n")
     with pytest.raises(UsageError, match="has more than 10,000 columns"):
         public.import_runs(tmp_path / "wide.jsonl", store=tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"labels": 0, "units": 0, "edges": 0},
+        {"labels": [], "units": [], "edges": []},
+        {"labels": ["conv"] * 501, "units": [1] * 501, "edges": []},
+        {"labels": ["conv"], "units": [1], "edges": [[0, 0]] * 6000},
+    ],
+)
+def test_what_cannot_be_drawn_is_no_network(odd: dict[str, Any]) -> None:
+    assert not is_network(odd)
+    assert is_network({"labels": ["ip", "op"], "units": [None, None], "edges": [[0, 1]]})
+
+
+def test_a_label_with_signs_of_mathematics_is_drawn_as_it_is(tmp_path: Path) -> None:
+    figure = draw({"labels": ["ip", r"conv$\foo$"], "units": [None, 8], "edges": [[0, 1]]})
+    figure.savefig(tmp_path / "network.svg")
+    assert (tmp_path / "network.svg").stat().st_size > 1000
+
+
+def test_a_best_configuration_that_is_unknown_is_not_drawn(tmp_path: Path) -> None:
+    frame = runs()
+    network = {"labels": ["ip", "op"], "units": [None, None], "edges": [[0, 1]]}
+    frame["configuration"] = [json.dumps(network if step == 0 else {}) for step in frame["evaluation"]]
+    frame.loc[frame["evaluation"] == 1, "loss"] = 0.001
+    frame.loc[frame["evaluation"] == 0, "loss"] = 0.9
+    public.import_runs(frame, store=tmp_path / "s", direction="minimise")
+    public.report(tmp_path / "s", out=tmp_path / "report")
+    assert not list((tmp_path / "report").glob("network*"))
+
+
+@pytest.mark.parametrize("clock", ["seconds", "cost"])
+def test_a_missing_second_is_no_count_of_evaluations(clock: str, tmp_path: Path, nasbench: Any) -> None:
+    frame = runs()
+    frame[clock] = frame["evaluation"] + 1.0 if clock == "seconds" else 1.0
+    frame.loc[3, clock] = np.nan
+    frame.to_csv(tmp_path / "runs.csv", index=False)
+    asked = ("import", "runs", tmp_path / "runs.csv", "--store", tmp_path / "s", "--budget-seconds", 3)
+    imported: Printed = nasbench(*asked)
+    assert imported.code == 2
+    assert "a on x, seed 0: an evaluation has no seconds" in " ".join(imported.err.split())
+
+
+def test_sizes_of_samples_are_lengths_of_trainings(tmp_path: Path) -> None:
+    """FLAML begins with a part of the rows: scores on parts are not those of whole trainings."""
+    with pytest.raises(UsageError, match="sample_size differs from row to row"):
+        public.import_runs(runs(sample_size=[1000, 9000] * 90), store=tmp_path / "s", direction="minimise")
+
+
+@pytest.mark.parametrize("name", ["Length", "Attributes"])
+def test_what_a_data_set_has_is_no_method(name: str, tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"dataset": ["x", "y", "z"], name: [100, 200, 300], "a": [0.1, 0.2, 0.3], "b": [0.2, 0.3, 0.4]}
+    )
+    with pytest.raises(UsageError, match=f"the column {name} is no method, by its name"):
+        public.import_runs(table, store=tmp_path / "s", direction="minimise")

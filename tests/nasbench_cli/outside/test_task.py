@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 
 import nasbench
 from nasbench.base.errors import UsageError
-from nasbench.benchmarks import Evaluation, Metric
-from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric
+from nasbench.benchmarks.spaces import Categorical, Configuration, Float, Integer, Ordinal, ParameterSpace
 from nasbench.cli.outside import words
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.results import Store
+from tests.conftest import Lend
+from tests.nasbench_cli.toys import Toy
 
 NESTED = ParameterSpace(
     [Categorical("opt", ("sgd", "adam")), Float("momentum", 0.1, 0.9), Integer("depth", 1, 100, log=True)],
@@ -320,3 +323,18 @@ def test_what_was_not_asked_for_is_not_told() -> None:
         limited.tell(limited.ask(), 1.0)
     with pytest.raises(UsageError, match="unknown method"):
         nasbench.optimizer("randon", {"a": [1, 2]})
+
+
+def test_an_evaluation_that_fails_outside_of_a_run_is_told_as_in_one(lend: Lend) -> None:
+    class Failing(Toy):
+        name = "toy-failing"
+
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return Evaluation({}, 1.0, "failed", "no memory")
+
+    lend(BENCHMARKS, "toy-failing", Failing)
+    task = nasbench.task("toy-failing")
+    result = task.evaluate(task.space.values(task.space.sample(np.random.default_rng(0))))
+    assert result.status == "failed"
+    assert math.isnan(result.objective)
+    assert not result.feasible
