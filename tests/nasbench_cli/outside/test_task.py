@@ -336,5 +336,5 @@ def test_an_evaluation_that_fails_outside_of_a_run_is_told_as_in_one(lend: Lend)
     task = nasbench.task("toy-failing")
     result = task.evaluate(task.space.values(task.space.sample(np.random.default_rng(0))))
     assert result.status == "failed"
-    assert math.isnan(result.objective)
+    assert math.isnan(result.value)
     assert not result.feasible
