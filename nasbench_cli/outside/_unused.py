@@ -14,7 +14,8 @@ from nasbench.benchmarks.tabular.direction import is_score, sense_of
 
 _MEASURES = re.compile("metrics?|measures?|scores?_?names?|quantit(?:y|ies)|metric_?names?|criteri(?:on|a)")
 _LENGTHS = re.compile(
-    "(?:train(?:ing|ed)?_?|sample_?|max_?|n_?|num_?)?(?:budgets?|fidelit(?:y|ies)|epochs?|resources?|rungs?|steps?|iters?|sizes?)"
+    "(?:train(?:ing|ed)?_?|sample_?|max_?|n_?|num_?)?"
+    "(?:budgets?|fidelit(?:y|ies)|epochs?|resources?|rungs?|steps?|iters?|sizes?)"
     "|sub_?sample|(?:train_?)?(?:size|fraction|frac)"
 )
 _MOST_MEASURES = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from nasbench.base.errors import UsageError, unprintable
 from nasbench.base.numbers import count
 from nasbench.benchmarks import Bounds, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.cli.engine.evaluations import attempt, is_feasible
 from nasbench.cli.engine.keys import check_values, several
 from nasbench.cli.engine.loop import opened
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
@@ -102,11 +102,9 @@ class OutsideTask:
 
     def observed(self, configuration: Configuration, seed: int = 0) -> Observation:
         """What our methods would be told of a configuration of the space."""
-        evaluation = self._benchmark.evaluate(configuration, seed)
-        known = dict(evaluation.metrics) if evaluation.status == "ok" else {}
-        evaluation = evaluation._replace(metrics={name: known.get(name, math.nan) for name in self.problem.told})
-        feasible = evaluation.status == "ok" and self.constraints.hold(evaluation.metrics)
-        return Observation(configuration, evaluation, feasible, self._benchmark.highest)
+        evaluation = attempt(self._benchmark, configuration, seed)
+        told = evaluation._replace(metrics={name: evaluation.metrics[name] for name in self.problem.told})
+        return Observation(configuration, told, is_feasible(told, self.constraints), self._benchmark.highest)
 
     @cached_property
     def problem(self) -> Problem:

@@ -11,7 +11,7 @@ Facts: TypeAlias = dict[str, Any]
 """Labels, units, edges and strides."""
 
 _COLOURS = {"conv": "#56B4E9", "res": "#0072B2", "max": "#E69F00", "avg": "#E69F00", "fc": "#009E73"}
-_MOST_LAYERS = 500  # a picture of more would take minutes, and show nothing
+_MOST_LAYERS, _MOST_EDGES = 500, 5_000  # a picture of as many takes 40 s, and shows nothing
 
 
 def is_network(values: object) -> bool:
@@ -25,7 +25,8 @@ def is_network(values: object) -> bool:
     of_each = [labels, units, strides] if strides else [labels, units]
     ends = [end for edge in edges for end in (edge if isinstance(edge, list) and len(edge) == 2 else [None])]
     return (
-        0 < len(labels) <= _MOST_LAYERS >= len(edges) / 10
+        0 < len(labels) <= _MOST_LAYERS
+        and len(edges) <= _MOST_EDGES
         and {len(part) for part in of_each} == {len(labels)}
         and all(isinstance(label, str) for label in labels)
         and all(type(end) is int and 0 <= end < len(labels) for end in ends)
@@ -45,7 +46,7 @@ def draw(values: Facts) -> Figure:
     """The layers from top to bottom by their distance from the input, with arrows."""
     from matplotlib.figure import Figure  # to show a run as text needs none of it
 
-    from nasbench.results.display.plots import styled
+    from nasbench.results.display.plots import plain, styled
 
     count = len(values["labels"])
     level = [0] * count
@@ -72,7 +73,7 @@ def draw(values: Facts) -> Figure:
             label = values["labels"][v]
             colour = next((c for name, c in _COLOURS.items() if label.startswith(name)), "0.85")
             box = {"boxstyle": "round", "facecolor": colour, "edgecolor": "none", "alpha": 0.9}
-            axes.text(x, y, _named(values, v), ha="center", va="center", fontsize=8, bbox=box, parse_math=False)
+            axes.text(x, y, plain(_named(values, v)), ha="center", va="center", fontsize=8, bbox=box)
         return figure
 
 

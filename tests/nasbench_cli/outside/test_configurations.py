@@ -187,15 +187,15 @@ def test_a_label_with_signs_of_mathematics_is_drawn_as_it_is(tmp_path: Path) -> 
     assert (tmp_path / "network.svg").stat().st_size > 1000
 
 
-def test_a_best_configuration_that_is_unknown_is_not_drawn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_best_configuration_that_is_unknown_is_not_drawn(is_known: bool, tmp_path: Path) -> None:
     frame = runs()
     network = {"labels": ["ip", "op"], "units": [None, None], "edges": [[0, 1]]}
     frame["configuration"] = [json.dumps(network if step == 0 else {}) for step in frame["evaluation"]]
-    frame.loc[frame["evaluation"] == 1, "loss"] = 0.001
-    frame.loc[frame["evaluation"] == 0, "loss"] = 0.9
+    frame.loc[frame["evaluation"] == (0 if is_known else 1), "loss"] = 0.001
     public.import_runs(frame, store=tmp_path / "s", direction="minimise")
     public.report(tmp_path / "s", out=tmp_path / "report")
-    assert not list((tmp_path / "report").glob("network*"))
+    assert any((tmp_path / "report").rglob("*network*")) is is_known
 
 
 @pytest.mark.parametrize("clock", ["seconds", "cost"])

@@ -325,11 +325,14 @@ def test_what_was_not_asked_for_is_not_told() -> None:
         nasbench.optimizer("randon", {"a": [1, 2]})
 
 
-def test_an_evaluation_that_fails_outside_of_a_run_is_told_as_in_one(lend: Lend) -> None:
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_evaluation_that_fails_outside_of_a_run_is_told_as_in_one(raises: bool, lend: Lend) -> None:
     class Failing(Toy):
         name = "toy-failing"
 
         def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            if raises:
+                raise ValueError("no memory")
             return Evaluation({}, 1.0, "failed", "no memory")
 
     lend(BENCHMARKS, "toy-failing", Failing)
